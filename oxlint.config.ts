@@ -34,7 +34,6 @@ const thirdParty = [
   "fflate",
   "uqr",
   "preact",
-  "uplot",
   ...natsClient,
 ];
 const hubRooms = [
@@ -183,7 +182,7 @@ const inferenceRootFiles = [
 /** The page that watches a room: static files, which reach a hub as any program does. */
 const monitorPage: Allowed = {
   packages: ["protocol", "client", "room-state"],
-  thirdParty: ["preact", "uplot", "uqr"],
+  thirdParty: ["preact", "uqr"],
   node: false,
 };
 

@@ -1,24 +1,22 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileRoomStore, type HubOptions } from "@roomhub/hub";
+import { fileRoomStore } from "@roomhub/hub";
 import axe from "axe-core";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serveMonitor } from "../../packages/cli/src/monitor/page-server.ts";
-import { userSays } from "../support/clients/openai-client.ts";
 import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
-import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { openLab, send } from "../support/monitor/page-lab.ts";
+import { chromiumPath, launchChromium } from "../support/monitor/watched-page.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 
-const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
-const title = executablePath === undefined ? " (skipped: chromium is not installed here)" : "";
+const title = chromiumPath === undefined ? " (skipped: chromium is not installed here)" : "";
 
-describe.skipIf(executablePath === undefined)(`the page that watches a room${title}`, () => {
+describe.skipIf(chromiumPath === undefined)(`the page that watches a room${title}`, () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    browser = await launchChromium();
   }, 60_000);
   afterAll(() => browser.close());
 
@@ -150,20 +148,141 @@ describe.skipIf(executablePath === undefined)(`the page that watches a room${tit
   test("the page follows a hub that restarts, and one that has forgotten the room", async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, "rooms.json");
-    await using lab = await openLab(browser, undefined, { store: fileRoomStore(path) });
+    await using lab = await openLab(browser, {}, { store: fileRoomStore(path) });
     const { hub, code, page } = lab;
     await hub.hub.close();
-    await page.locator(".link.is-broken").waitFor();
+    await page.getByText(`No connection to the hub at ${hub.url}`).waitFor();
+    await page.getByText(/This is the room at \d\d:\d\d:\d\d/).waitFor();
+    await page.locator("main.is-stale").waitFor();
     const again = await startTestHub({ port: hub.port, store: fileRoomStore(path) });
     await page.getByText("Live", { exact: true }).waitFor();
     await joinDirect(again, code, { endpoint: "http://127.0.0.1:9/v1" });
     await page.locator(".card").waitFor();
+    expect(await page.locator("main.is-stale").count()).toBe(0);
     await again.hub.close();
+    await page.locator("main.is-stale").waitFor();
     await using _other = await startTestHub({ port: hub.port });
-    // Its refusal is shown with the time until the next attempt, and what was known stays.
-    await page.getByText("Next attempt in").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    // What was known stays; only a person tries again.
+    await page.getByText(`has no room ${code}`).waitFor();
     expect(await page.locator(".card").count()).toBe(1);
+    expect(await page.getByText("Next attempt in").count()).toBe(0);
+    await page.getByRole("link", { name: "Log", exact: true }).click();
+    expect(await page.locator("body").innerText()).not.toMatch(/failed to fetch|roomhub \w/i);
+    await page.getByRole("link", { name: "Enter another room" }).click();
+    await page.getByLabel("Room").waitFor();
   });
+
+  test("rows are never drawn over one another while requests come, move and end", async () => {
+    await using provider = await startFakeProvider({
+      behave: ({ json }) =>
+        String(json["user"]).endsWith("5")
+          ? { kind: "cut", afterChunks: 2, reset: true }
+          : { kind: "normal", chunkDelayMs: 20 },
+    });
+    await using lab = await openLab(browser, {
+      viewport: { width: 360, height: 740 },
+      reducedMotion: "no-preference",
+    });
+    const { hub, code, page } = lab;
+    const config = { maxConcurrency: 2 };
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url, config });
+    const sampling = page.evaluate(sampleRows, 120);
+    const sent: Promise<unknown>[] = [];
+    for (let turn = 0; turn < 40; turn++) {
+      sent.push(send(hub, code, `notes-${turn}`).catch(() => undefined));
+      await page.waitForTimeout(100);
+    }
+    const { overlaps, moves } = await sampling;
+    await Promise.all(sent);
+    expect(moves, "rows that changed their place, or the samples say nothing").toBeGreaterThan(50);
+    expect(overlaps).toEqual([]);
+  });
+
+  test("a failed request shows its whole cause first, its code, and a next step with the room's code", async () => {
+    const message = "the request exceeds the available context size ".repeat(8).trim();
+    await using provider = await startFakeProvider({
+      behave: () => ({
+        kind: "status",
+        status: 400,
+        body: { error: { message, code: "too_long" } },
+      }),
+    });
+    await using lab = await openLab(browser);
+    const { hub, code, page } = lab;
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+    await send(hub, code, "long");
+    await send(hub, code, "missing", "missing-model");
+    const cause = page.locator(".request.is-failed .failure", { hasText: "too_long" });
+    await cause.waitFor();
+    expect((await cause.innerText()).startsWith(message)).toBe(true);
+    const isWhole = await cause.evaluate((element) => {
+      const list = element.closest(".virtual")?.getBoundingClientRect();
+      const own = element.getBoundingClientRect();
+      return own.height > 60 && list !== undefined && own.right <= list.right;
+    });
+    expect(isWhole).toBe(true);
+    await page.getByText(`roomhub models ${code}`).waitFor();
+  });
+
+  test("an empty room offers a try, the base URL and a QR code; so does the projector", async () => {
+    await using lab = await openLab(browser);
+    const { hub, code, page } = lab;
+    const baseUrl = page.getByText(`${hub.url}/rooms/${code}/v1`, { exact: true });
+    const qrCode = page.getByRole("img", { name: `QR code of ${hub.url}/rooms/${code}` });
+    await page.getByText("No requests since you opened this page").waitFor();
+    await baseUrl.waitFor();
+    await qrCode.waitFor();
+    await page.keyboard.press("p");
+    await page.locator("html.is-projector").waitFor();
+    expect(await baseUrl.count()).toBe(1);
+    expect(await qrCode.count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await page.locator("main").getByRole("link", { name: "Try it" }).click();
+    await page.getByRole("heading", { name: "Try it" }).waitFor();
+  });
+
+  test("a page opened late counts from then on, and plots no zeros of the time before", async () => {
+    await using provider = await startFakeProvider();
+    await using lab = await openLab(browser);
+    const { hub, code, page } = lab;
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+    await send(hub, code, "one");
+    await page.locator(".request.is-done").waitFor();
+    await page.getByText(/^requests in \d+ s$/).waitFor();
+    await page.getByRole("link", { name: "Figures", exact: true }).click();
+    await page.getByRole("heading", { name: /^Since you opened this page/ }).waitFor();
+    const requests = page.locator(".plot", { hasText: "ended" }).locator("path").first();
+    const box = await requests.boundingBox();
+    const area = await page.locator(".plot", { hasText: "ended" }).locator("svg").boundingBox();
+    expect(box?.width ?? 0).toBeLessThan((area?.width ?? 0) / 10);
+  });
+
+  test.each([
+    [1_280, 1],
+    [768, 2],
+    [360, 2],
+  ])(
+    "at %i px the header has so many rows: %i, and a healthy participant one",
+    async (width, rows) => {
+      await using provider = await startFakeProvider();
+      await using lab = await openLab(browser, { viewport: { width, height: 800 } });
+      const { page, hub, code } = lab;
+      await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+      await page.getByText("1 of 1 ready").waitFor();
+      const tops = await page.locator(".head > *").evaluateAll((parts) =>
+        parts
+          .map((part) => part.getBoundingClientRect())
+          .filter(({ height }) => height > 0)
+          .map(({ top, bottom }) => (top + bottom) / 2),
+      );
+      tops.sort((one, other) => one - other);
+      const seen = tops.filter((top, index) => top - (tops[index - 1] ?? -100) > 14);
+      expect(seen).toHaveLength(rows);
+      const line = await page.locator(".card").boundingBox();
+      expect(line?.height).toBeLessThan(48);
+    },
+  );
 
   test("the figures have plots with a line for each participant", async () => {
     await using provider = await startFakeProvider();
@@ -175,78 +294,63 @@ describe.skipIf(executablePath === undefined)(`the page that watches a room${tit
     await page.getByRole("link", { name: "Figures", exact: true }).click();
     for (const title of ["Requests of each", "Errors of each", "Warm share of each"]) {
       const plot = page.locator(".plot", { hasText: title });
-      await plot.locator("canvas").waitFor();
-      expect(await plot.locator(".plot-names").textContent()).toBe("Ada");
+      await plot.locator("path").waitFor({ state: "attached" });
+      expect(await plot.locator(".plot-names").textContent()).toBe("ada");
     }
     expect(lab.problems).toEqual([]);
   });
 
   test.each([
-    [360, 740],
-    [1_440, 900],
-  ])("axe finds no serious violation at %i × %i", async (width, height) => {
-    await using provider = await startFakeProvider();
-    await using lab = await openLab(browser, { width, height });
-    const { hub, code, page } = lab;
-    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
-    await send(hub, code, "one");
-    await send(hub, code, "two", "missing-model");
-    await page.locator(".request.is-done").waitFor();
-    await page.locator(".request.is-failed").waitFor();
-    await page.evaluate(axe.source);
-    const views = await page.locator("nav a").allTextContents();
-    for (const view of views) {
-      await page.getByRole("link", { name: view, exact: true }).click();
-      expect(await seriousViolations(page), view).toEqual([]);
-      const overflow = await page.evaluate(() => document.body.scrollWidth - innerWidth);
-      expect(overflow, `${view} is not wider than the window`).toBeLessThanOrEqual(0);
-    }
-    expect(lab.problems).toEqual([]);
-  });
+    [360, 740, "light"],
+    [360, 740, "dark"],
+    [768, 1_024, "dark"],
+    [1_280, 800, "light"],
+    [1_920, 1_080, "dark"],
+  ] as const)(
+    "axe finds no serious violation at %i × %i, %s",
+    async (width, height, colorScheme) => {
+      await using provider = await startFakeProvider();
+      await using lab = await openLab(browser, { viewport: { width, height }, colorScheme });
+      const { hub, code, page } = lab;
+      await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+      await send(hub, code, "one");
+      await send(hub, code, "two", "missing-model");
+      await page.locator(".request.is-done").waitFor();
+      await page.locator(".request.is-failed").waitFor();
+      await page.evaluate(axe.source);
+      const views = await page.locator("nav a").allTextContents();
+      for (const view of views) {
+        await page.getByRole("link", { name: view, exact: true }).click();
+        expect(await seriousViolations(page), view).toEqual([]);
+        const overflow = await page.evaluate(() => document.body.scrollWidth - innerWidth);
+        expect(overflow, `${view} is not wider than the window`).toBeLessThanOrEqual(0);
+      }
+      expect(lab.problems).toEqual([]);
+    },
+  );
 });
 
-interface Lab extends AsyncDisposable {
-  hub: TestHub;
-  code: string;
-  page: Page;
-  /** errors of the page's console, and requests to anything but the page and the hub */
-  problems: string[];
-}
-
-/** A hub with a room, and the page that watches it. */
-async function openLab(
-  browser: Browser,
-  viewport = { width: 1_280, height: 800 },
-  options: HubOptions = {},
-): Promise<Lab> {
-  const stack = new AsyncDisposableStack();
-  const hub = stack.use(await startTestHub(options));
-  const code = await hub.createRoom();
-  const monitor = await serveMonitor({ port: 0, room: { hubUrl: hub.url, code } });
-  stack.defer(() => monitor.close());
-  const context = await browser.newContext({ viewport, reducedMotion: "reduce" });
-  stack.defer(() => context.close());
-  const page = await context.newPage();
-  const problems: string[] = [];
-  page.on("pageerror", (error) => problems.push(error.message));
-  page.on("console", (message) => {
-    if (message.type() === "error") problems.push(message.text());
-  });
-  const ours = [hub.url, `http://127.0.0.1:${monitor.port}`, "data:"];
-  page.on("request", (request) => {
-    if (!ours.some((start) => request.url().startsWith(start))) problems.push(request.url());
-  });
-  await page.goto(`http://127.0.0.1:${monitor.port}/`);
-  await page.getByText("Live", { exact: true }).waitFor();
-  return { hub, code, page, problems, [Symbol.asyncDispose]: () => stack.disposeAsync() };
-}
-
-async function send(hub: TestHub, code: string, user: string, model = "*"): Promise<string> {
-  const response = await hub.fetch(`/rooms/${code}/v1/chat/completions`, {
-    json: { model, user, stream: true, messages: userSays("a b c d e f") },
-    headers: { authorization: "Bearer as-alice" },
-  });
-  return response.text();
+/** Runs in the page: looks at all rows, so many times, at most once per frame. */
+async function sampleRows(samples: number): Promise<{ overlaps: string[]; moves: number }> {
+  const overlaps: string[] = [];
+  const places = new Map<string, number>();
+  let moves = 0;
+  for (let sample = 0; sample < samples; sample++) {
+    await new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve), 20));
+    const rows = [...document.querySelectorAll<HTMLElement>(".requests li")].map((row) => ({
+      key: row.dataset["key"] ?? "",
+      box: (row.firstElementChild ?? row).getBoundingClientRect(),
+    }));
+    rows.sort((one, other) => one.box.top - other.box.top);
+    rows.forEach(({ key, box }, index) => {
+      const next = rows[index + 1];
+      if (next !== undefined && next.box.top < box.bottom - 0.5)
+        overlaps.push(`${key} ends at ${box.bottom}, ${next.key} begins at ${next.box.top}`);
+      if (places.has(key) && places.get(key) !== box.top) moves++;
+      places.set(key, box.top);
+    });
+  }
+  return { overlaps, moves };
 }
 
 async function seriousViolations(page: Page): Promise<string[]> {

@@ -1,15 +1,17 @@
 import type { Invite } from "@roomhub/client";
-import type { RoomState } from "@roomhub/room-state";
+import { isWatched, type RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Head } from "./head/head.tsx";
+import { LinkProblem } from "./head/link-problem.tsx";
 import { useShortcuts } from "./head/shortcuts.ts";
 import { useView, type ViewName } from "./head/view-name.ts";
 import { FiguresPanel } from "./how/figures-panel.tsx";
 import { InvitePanel } from "./invite/invite-panel.tsx";
+import { RoomAddress } from "./invite/room-address.tsx";
 import type { Arena } from "./try/arena.ts";
 import { TryPanel } from "./try/try-panel.tsx";
-import { type PageSize, usePageSize } from "./head/page-size.ts";
+import { useRemPx } from "./head/rem-px.ts";
 import type { FeedView } from "./live/room-feed.ts";
 import { LogPanel } from "./log/log-panel.tsx";
 import { RequestsPanel } from "./now/requests-panel.tsx";
@@ -19,17 +21,16 @@ export interface AppProps {
   address: Invite;
   view: FeedView;
   nowMs: number;
-  /** epoch ms at which the page began to watch */
-  sinceMs: number;
   arena: Arena;
+  onRetry: () => void;
 }
 
 /** The page of one room. */
-export function App({ address, view, nowMs, sinceMs, arena }: AppProps): VNode {
-  const { state } = view;
+export function App({ address, view, nowMs, arena, onRetry }: AppProps): VNode {
+  const { state, problem } = view;
   const name = useView();
   const [isProjector, setProjector] = useState(false);
-  const size = usePageSize(isProjector);
+  const remPx = useRemPx(isProjector);
   const shown = isProjector ? "room" : name;
   useShortcuts({
     toggleProjector: () => setProjector((is) => !is),
@@ -38,43 +39,60 @@ export function App({ address, view, nowMs, sinceMs, arena }: AppProps): VNode {
   useEffect(() => {
     document.title = `${state.room?.name ?? address.room} · roomhub`;
   }, [state.room?.name, address.room]);
+  const isLive = isWatched(state);
+  // Without the hub, what is shown is of the moment at which it was lost: stopwatches stand still.
+  const shownMs = state.watched.at(-1)?.toMs;
   return (
     <>
       <a class="skip" href="#main">
         Skip to the room
       </a>
       <Head
-        {...{ address, view, nowMs, name, isProjector }}
+        {...{ address, state, isLive, name, isProjector }}
+        nowMs={shownMs ?? nowMs}
         onProjector={() => setProjector((is) => !is)}
       />
-      <main id="main" class={`view-${shown}`} tabIndex={-1}>
-        <View {...{ address, state, nowMs, sinceMs, arena, size }} name={shown} />
+      {problem === undefined ? null : <LinkProblem {...{ problem, nowMs, shownMs, onRetry }} />}
+      <main
+        id="main"
+        class={`view-${shown}${shownMs === undefined ? "" : " is-stale"}`}
+        tabIndex={-1}
+      >
+        <View
+          {...{ address, state, arena, remPx, isProjector }}
+          nowMs={shownMs ?? nowMs}
+          name={shown}
+        />
       </main>
     </>
   );
 }
 
-interface ViewProps extends Omit<AppProps, "view"> {
+interface ViewProps extends Omit<AppProps, "view" | "onRetry"> {
   name: ViewName;
   state: RoomState;
-  size: PageSize;
+  remPx: number;
+  isProjector: boolean;
 }
 
-function View({ name, address, state, nowMs, sinceMs, arena, size }: ViewProps): VNode {
+function View({ name, address, state, nowMs, arena, remPx, isProjector }: ViewProps): VNode {
+  if (name === "invite") return <InvitePanel hubUrl={address.hubUrl} room={address.room} />;
+  if (!state.isSynced) return <p class="empty">Connecting to {address.hubUrl}</p>;
   switch (name) {
     case "log":
-      return <LogPanel state={state} remPx={size.remPx} />;
+      return <LogPanel state={state} remPx={remPx} />;
     case "figures":
       return <FiguresPanel state={state} nowMs={nowMs} />;
     case "try":
       return <TryPanel state={state} arena={arena} />;
-    case "invite":
-      return <InvitePanel hubUrl={address.hubUrl} room={address.room} />;
     case "room":
       return (
         <>
-          <RequestsPanel {...{ state, nowMs, sinceMs, size }} />
-          <ParticipantsPanel state={state} nowMs={nowMs} />
+          <RequestsPanel {...{ state, nowMs, remPx, address, isProjector }} />
+          <div class="side">
+            {isProjector ? <RoomAddress {...address} /> : null}
+            <ParticipantsPanel state={state} nowMs={nowMs} />
+          </div>
         </>
       );
   }

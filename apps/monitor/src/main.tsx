@@ -4,7 +4,7 @@ import { render } from "preact";
 import { readAddress } from "./address.ts";
 import { App } from "./app.tsx";
 import { browserTabs } from "./live/browser-tabs.ts";
-import { type FeedView, runFeed } from "./live/room-feed.ts";
+import { type FeedView, startFeed } from "./live/room-feed.ts";
 import { createPainter } from "./live/painter.ts";
 import { sharedSource } from "./live/shared-source.ts";
 import { createArena } from "./try/arena.ts";
@@ -25,12 +25,12 @@ else render(<Unreachable address={address} />, page);
 
 function watch(page: HTMLElement, address: { hubUrl: string; room: string }): void {
   const stop = new AbortController();
-  const sinceMs = Date.now();
   let view: FeedView | undefined;
   const painter = createPainter({
     draw: () => {
       if (view === undefined) return;
-      render(<App {...{ address, view, sinceMs, arena }} nowMs={Date.now()} />, page);
+      const onRetry = () => feed.retry();
+      render(<App {...{ address, view, arena, onRetry }} nowMs={Date.now()} />, page);
     },
     requestFrame: (callback) => void requestAnimationFrame(callback),
     after: (ms, callback) => {
@@ -48,7 +48,8 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
   tick();
   const source = roomSource(new RoomhubClient(address), address.room);
   const tabs = browserTabs(`roomhub ${address.hubUrl} ${address.room}`);
-  void runFeed(tabs === undefined ? source : sharedSource(source, tabs), {
+  const feed = startFeed(tabs === undefined ? source : sharedSource(source, tabs), {
+    ...address,
     signal: stop.signal,
     nowMs: Date.now,
     sleep,
@@ -65,10 +66,12 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
+    const end = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", end);
       resolve();
-    });
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
   });
 }

@@ -52,11 +52,12 @@ export function done(event: CompletePayload, nowMs: number): EndedRequest {
   return { ...endOf(event, nowMs), kind: "done", metrics, resumes };
 }
 
-export function failed(event: FailurePayload, nowMs: number): EndedRequest {
+/** @param event - with the code of its room, as every event has it */
+export function failed(event: FailurePayload & { roomCode: string }, nowMs: number): EndedRequest {
   const facts = endOf(event, nowMs);
   if (event.code === "client_disconnected") return { ...facts, kind: "cancelled" };
-  const { stage, code, error } = event;
-  return { ...facts, kind: "failed", stage, code, error, hint: failureHint(code) };
+  const { stage, code, error, roomCode } = event;
+  return { ...facts, kind: "failed", stage, code, error, hint: failureHint(code, roomCode) };
 }
 
 function endOf(event: CompletePayload | FailurePayload, nowMs: number): EndedFacts {

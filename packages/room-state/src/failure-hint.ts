@@ -34,7 +34,13 @@ const hints: Partial<Record<ErrorCode, string>> = {
   peer_unavailable: soon,
 };
 
-/** The next step after a failure, as a short sentence part; undefined for a code that has none, such as a provider's own. */
-export function failureHint(code: string): string | undefined {
-  return Object.hasOwn(hints, code) ? hints[code as ErrorCode] : undefined;
+/**
+ * The next step after a failure, as a short sentence part; undefined for a code that has none, such as a provider's own.
+ *
+ * @param roomCode - for commands that name the room
+ */
+export function failureHint(code: string, roomCode: string): string | undefined {
+  return Object.hasOwn(hints, code)
+    ? hints[code as ErrorCode]?.replace("CODE", roomCode)
+    : undefined;
 }

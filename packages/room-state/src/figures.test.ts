@@ -3,10 +3,22 @@ import { BUCKET_MS, BUCKETS, OTHERS } from "./buckets.ts";
 import { percentile, withSample } from "./distribution.ts";
 import { participantFigures, participantSeries, roomFigures, series, usage } from "./figures.ts";
 import { reduce } from "./reduce.ts";
-import { after, complete, failure, first, noonMs, progress, sent } from "./room-events.fixture.ts";
+import {
+  after,
+  complete,
+  failure,
+  first,
+  noonMs,
+  progress,
+  sent,
+  watchedSince,
+} from "./room-events.fixture.ts";
+import { watchedFrom, watchedUntil } from "./watched.ts";
 
 const alice = { kind: "name", id: "alice" } as const;
 const bob = { kind: "name", id: "bob" } as const;
+/** Of a page that has been open for longer than the figures go back. */
+const watched = { state: watchedSince(noonMs - 3_600_000) };
 
 describe("percentiles", () => {
   test("are exact to 3 %", () => {
@@ -33,7 +45,7 @@ describe("percentiles", () => {
 
 describe("tokens", () => {
   test("count when they are generated, and once", () => {
-    let state = after([sent("r1"), first("r1"), progress("r1", 30)]);
+    let state = after([sent("r1"), first("r1"), progress("r1", 30)], watched);
     state = reduce(state, complete("r1", { outputTokens: 50 }), noonMs + BUCKET_MS);
     expect(
       series(state, noonMs + 2 * BUCKET_MS)
@@ -101,7 +113,7 @@ test("figures are of the last 15 minutes, of participants and of all", () => {
 });
 
 test("a series has a point per bucket, also of those in which nothing happened", () => {
-  const state = after([complete("r1", { outputTokens: 20 }), failure("r2")]);
+  const state = after([complete("r1", { outputTokens: 20 }), failure("r2")], watched);
   const points = series(state, noonMs + 3 * BUCKET_MS + 1);
   expect(points).toHaveLength(BUCKETS);
   expect(points.at(-4)).toMatchObject({
@@ -113,8 +125,35 @@ test("a series has a point per bucket, also of those in which nothing happened",
   expect(points.at(-1)).toMatchObject({ tokensPerSecond: 0, ttftP50Ms: undefined });
 });
 
+test("what was not watched is a gap, not a zero", () => {
+  // Opened in the middle of a bucket, and without its hub for the whole of the next but one.
+  let state = after([complete("r1", { outputTokens: 20 })], {
+    state: watchedSince(noonMs + 5_000),
+    nowMs: noonMs + 6_000,
+  });
+  const lost = watchedUntil(state.watched, noonMs + 2 * BUCKET_MS);
+  state = { ...state, watched: watchedFrom(lost, noonMs + 3 * BUCKET_MS) };
+  const nowMs = noonMs + 3 * BUCKET_MS + 1_000;
+  const points = series(state, nowMs).slice(-5);
+  expect(points.map(({ requests }) => requests)).toEqual([undefined, 1, 0, undefined, 0]);
+  expect(points.map(({ errors }) => errors)).toEqual([undefined, 0, 0, undefined, 0]);
+  expect(points.map((point) => point.tokensPerSecond)).toEqual([undefined, 4, 0, undefined, 0]);
+  const own = participantSeries(state, "ana-llama3", nowMs).slice(-5);
+  expect(own.map(({ requests }) => requests)).toEqual([undefined, 1, 0, undefined, 0]);
+});
+
+test("figures say since when they count, at most 15 minutes", () => {
+  const state = watchedSince(noonMs);
+  expect(roomFigures(state, noonMs + 60_000).sinceMs).toBe(noonMs);
+  const laterMs = noonMs + 3_600_000;
+  expect(roomFigures(state, laterMs).sinceMs).toBe(laterMs - BUCKETS * BUCKET_MS);
+  const closed = { ...state, watched: watchedUntil(state.watched, noonMs + 1_000) };
+  const again = { ...closed, watched: watchedFrom(closed.watched, laterMs) };
+  expect(roomFigures(again, laterMs + 5_000).sinceMs).toBe(laterMs);
+});
+
 test("the bucket that has only begun is measured over the time it has had", () => {
-  const state = after([complete("r1", { outputTokens: 20 })]);
+  const state = after([complete("r1", { outputTokens: 20 })], watched);
   expect(series(state, noonMs + 4_000).at(-1)?.tokensPerSecond).toBe(5);
   expect(series(state, noonMs).at(-1)?.tokensPerSecond).toBe(20);
 });
@@ -162,7 +201,10 @@ test.each([
 });
 
 test("a participant has a point per bucket, with its own requests, errors and warm share", () => {
-  let state = after([sent("r1"), complete("r1", { inputTokens: 100, cachedInputTokens: 40 })]);
+  let state = after(
+    [sent("r1"), complete("r1", { inputTokens: 100, cachedInputTokens: 40 })],
+    watched,
+  );
   state = reduce(state, failure("r2"), noonMs + BUCKET_MS);
   const points = participantSeries(state, "ana-llama3", noonMs + BUCKET_MS);
   expect(points.length).toBe(BUCKETS);

@@ -10,9 +10,12 @@ import {
 } from "./buckets.ts";
 import { percentile } from "./distribution.ts";
 import type { RoomState } from "./state.ts";
+import { watchedMs } from "./watched.ts";
 
 /** Of the last 15 minutes, in the order in which requests ended. */
 export interface RoomFigures {
+  /** epoch ms: what happened before is not in these figures */
+  readonly sinceMs: number;
   /** ended, whatever the outcome */
   readonly requests: number;
   readonly errors: number;
@@ -32,23 +35,23 @@ export interface ParticipantSummaryFigures extends ParticipantFigures {
   readonly warmShare: number | undefined;
 }
 
-/** One bucket of a chart. */
+/** One bucket of a chart. Counts are undefined of a time in which the room was not watched. */
 export interface SeriesPoint {
   /** epoch ms */
   readonly startMs: number;
-  readonly tokensPerSecond: number;
-  readonly requests: number;
-  readonly errors: number;
+  readonly tokensPerSecond: number | undefined;
+  readonly requests: number | undefined;
+  readonly errors: number | undefined;
   readonly ttftP50Ms: number | undefined;
   readonly ttftP95Ms: number | undefined;
 }
 
-/** One bucket of a chart of one participant. */
+/** One bucket of a chart of one participant. Counts are undefined of a time in which the room was not watched. */
 export interface ParticipantPoint {
   /** epoch ms */
   readonly startMs: number;
-  readonly requests: number;
-  readonly errors: number;
+  readonly requests: number | undefined;
+  readonly errors: number | undefined;
   /** 0 to 1; undefined when no response reported it */
   readonly warmShare: number | undefined;
 }
@@ -63,6 +66,7 @@ export function roomFigures(state: RoomState, nowMs: number): RoomFigures {
     if (request.kind === "streaming") rate += request.tokensPerSecond ?? 0;
   }
   return {
+    sinceMs: sinceOf(state, nowMs),
     requests: total.requests,
     errors: total.errors,
     outputTokens: buckets.reduce((tokens, bucket) => tokens + bucket.outputTokens, 0),
@@ -116,17 +120,14 @@ export function usage(state: RoomState, nowMs: number): PersonUsage[] {
   return others === undefined ? sorted : [...sorted, others];
 }
 
-/** The last 15 minutes, oldest first, {@link BUCKETS} points without gaps; the last one has only begun. */
+/** The last 15 minutes, oldest first, {@link BUCKETS} points; the last one has only begun. */
 export function series(state: RoomState, nowMs: number): SeriesPoint[] {
   const byStart = new Map(
     currentBuckets(state.buckets, nowMs).map((bucket) => [bucket.startMs, bucket]),
   );
-  const newestMs = Math.floor(nowMs / BUCKET_MS) * BUCKET_MS;
-  return bucketStarts(nowMs).map((startMs) => {
-    // A second at least, so that the first token of a bucket is not a peak.
-    const lengthMs = startMs === newestMs ? Math.max(1_000, nowMs - startMs) : BUCKET_MS;
-    return point(startMs, byStart.get(startMs), lengthMs);
-  });
+  return bucketStarts(nowMs).map((startMs) =>
+    point(startMs, byStart.get(startMs), watchedOf(state, startMs, nowMs)),
+  );
 }
 
 /** The same points for one participant; `""` is requests that reached none. */
@@ -143,10 +144,11 @@ export function participantSeries(
   );
   return bucketStarts(nowMs).map((startMs) => {
     const figures = byStart.get(startMs);
+    const none = watchedOf(state, startMs, nowMs) === 0 ? undefined : 0;
     return {
       startMs,
-      requests: figures?.requests ?? 0,
-      errors: figures?.errors ?? 0,
+      requests: figures?.requests ?? none,
+      errors: figures?.errors ?? none,
       warmShare: figures === undefined ? undefined : warmShareOf(figures),
     };
   });
@@ -160,17 +162,35 @@ function bucketStarts(nowMs: number): number[] {
   );
 }
 
+function sinceOf({ watched }: RoomState, nowMs: number): number {
+  const oldestMs = nowMs - BUCKETS * BUCKET_MS;
+  const first = watched.find(({ toMs = nowMs }) => toMs >= oldestMs);
+  return Math.min(nowMs, Math.max(first?.fromMs ?? nowMs, oldestMs));
+}
+
+/** How much of a bucket was watched. */
+function watchedOf({ watched }: RoomState, startMs: number, nowMs: number): number {
+  // A bucket that begins at this moment is watched too.
+  const endMs = Math.max(startMs + 1, Math.min(startMs + BUCKET_MS, nowMs));
+  return watchedMs(watched, startMs, endMs);
+}
+
 function point(startMs: number, bucket: Bucket | undefined, lengthMs: number): SeriesPoint {
-  const { requests, errors } = sum(bucket?.participants.values() ?? []);
   const ttft = bucket === undefined ? [] : [bucket.ttft];
-  return {
-    startMs,
-    tokensPerSecond: ((bucket?.outputTokens ?? 0) * 1_000) / lengthMs,
-    requests,
-    errors,
-    ttftP50Ms: percentile(ttft, 0.5),
-    ttftP95Ms: percentile(ttft, 0.95),
-  };
+  const times = { ttftP50Ms: percentile(ttft, 0.5), ttftP95Ms: percentile(ttft, 0.95) };
+  if (bucket === undefined && lengthMs === 0) {
+    return {
+      startMs,
+      tokensPerSecond: undefined,
+      requests: undefined,
+      errors: undefined,
+      ...times,
+    };
+  }
+  const { requests, errors } = sum(bucket?.participants.values() ?? []);
+  // A second at least, so that the first token of a bucket is not a peak.
+  const tokensPerSecond = ((bucket?.outputTokens ?? 0) * 1_000) / Math.max(1_000, lengthMs);
+  return { startMs, tokensPerSecond, requests, errors, ...times };
 }
 
 function sum(list: Iterable<ParticipantFigures>): ParticipantFigures {

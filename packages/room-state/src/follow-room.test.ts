@@ -76,6 +76,41 @@ describe("followRoom", () => {
     ]);
   });
 
+  test("knows when it was not connected, and goes on with what it knew", async () => {
+    let nowMs = noonMs;
+    const states: RoomState[] = [];
+    const source = sourceOf(async function* ({ onOpen, onDisconnect }) {
+      onOpen();
+      yield joined();
+      nowMs += 1_000;
+      onDisconnect("ECONNRESET", 2_000);
+      nowMs += 5_000;
+      onOpen();
+      yield joined();
+      nowMs += 1_000;
+      throw new Error("no hub");
+    });
+    const options = {
+      signal: new AbortController().signal,
+      nowMs: () => nowMs,
+      onChange: (state: RoomState) => void states.push(state),
+    };
+    await expect(followRoom(source, options)).rejects.toThrow("no hub");
+    const before = states.at(-1);
+    expect(before?.watched).toEqual([
+      { fromMs: noonMs, toMs: noonMs + 1_000 },
+      { fromMs: noonMs + 6_000, toMs: noonMs + 7_000 },
+    ]);
+    const again = sourceOf(async function* ({ onOpen }) {
+      onOpen();
+      yield joined();
+    });
+    await followRoom(again, { ...options, from: before });
+    const log = texts(states.at(-1) as RoomState);
+    expect(log.filter((text) => text === "connected again")).toHaveLength(2);
+    expect(log.slice(0, 2)).toEqual(["ana-llama3 joined with llama3", "disconnected: ECONNRESET"]);
+  });
+
   test("logs that events were left out", async () => {
     const source = sourceOf(async function* ({ onOpen, onInvalidEvent }) {
       onOpen();

@@ -4,6 +4,7 @@ import { withRemarks } from "./remarks.ts";
 import { resync } from "./resync.ts";
 import type { RoomSource } from "./room-source.ts";
 import { initialState, type RoomState } from "./state.ts";
+import { watchedUntil } from "./watched.ts";
 
 /** The connection to the hub. */
 export type Link =
@@ -22,6 +23,8 @@ export interface FollowOptions {
   nowMs: () => number;
   /** Called after each change of either; with many events often, so draw on a timer. */
   onChange: (state: RoomState, link: Link) => void;
+  /** to go on with: as it was when following ended before. Left out: nothing is known */
+  from?: RoomState | undefined;
 }
 
 /**
@@ -29,6 +32,7 @@ export interface FollowOptions {
  * them, so that nothing is lost between the two.
  *
  * Lists that cannot be read end it the first time; after a reconnect they are read again with the next event.
+ * When it ends by itself, `onChange` is called once more: from then on nothing is known.
  *
  * @throws what the source throws: a failure of the first attempt, or one that a retry cannot fix
  */
@@ -36,8 +40,9 @@ export async function followRoom(source: RoomSource, options: FollowOptions): Pr
   const { nowMs, onChange } = options;
   const stop = new AbortController();
   const signal = AbortSignal.any([options.signal, stop.signal]);
-  let state = initialState();
+  let state = options.from ?? initialState();
   let link: Link = { kind: "opening" };
+  let hasRead = false;
   /** Resolves with whether the state is in step with the hub. */
   let reading: Promise<boolean> = Promise.resolve(true);
 
@@ -50,33 +55,41 @@ export async function followRoom(source: RoomSource, options: FollowOptions): Pr
   const read = async (): Promise<boolean> => {
     try {
       const lists = await source.lists(signal);
+      hasRead = true;
       change(resync(state, lists, nowMs()));
       return true;
     } catch (error) {
-      if (!state.isSynced) stop.abort(error);
+      if (!hasRead) stop.abort(error);
       else if (!signal.aborted) change(noted("warning", unread(error)));
       return false;
     }
   };
 
+  const lost = () => ({ ...state, watched: watchedUntil(state.watched, nowMs()) });
+
   const events = source.events({
     signal,
     onOpen: () => {
-      const isReopened = link.kind === "broken";
+      const isReopened = link.kind !== "open" && state.isSynced;
       change(isReopened ? noted("info", "connected again") : state, { kind: "open" });
       reading = read();
     },
     onDisconnect: (reason, retryInMs) => {
+      state = lost();
       change(noted("warning", `disconnected: ${reason}`), { kind: "broken", reason, retryInMs });
     },
     onInvalidEvent: (problem) => change(noted("warning", problem)),
   });
-  for await (const event of events) {
-    if (!(await reading)) reading = read();
+  try {
+    for await (const event of events) {
+      if (!(await reading)) reading = read();
+      await reading;
+      change(reduce(state, event, nowMs()));
+    }
     await reading;
-    change(reduce(state, event, nowMs()));
+  } finally {
+    if (!options.signal.aborted) change(lost());
   }
-  await reading;
   if (stop.signal.aborted) throw stop.signal.reason;
 }
 

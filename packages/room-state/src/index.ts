@@ -27,6 +27,7 @@ export type { RunningRequest } from "./running-requests.ts";
 export { resync, type RoomLists } from "./resync.ts";
 export type { RoomEvent } from "./room-event.ts";
 export { type RoomSource, roomSource } from "./room-source.ts";
-export { type Slots, slotsOf } from "./slots.ts";
+export { machineSlots, type MachineSlots, type Slots, slotsOf } from "./slots.ts";
 export { canReplaceStandIn } from "./stand-ins.ts";
 export { initialState, type RoomState } from "./state.ts";
+export { isWatched, type WatchedTime } from "./watched.ts";

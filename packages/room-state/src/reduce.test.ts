@@ -17,7 +17,7 @@ import {
   updated,
 } from "./room-events.fixture.ts";
 import type { RoomEvent } from "./room-event.ts";
-import { slotsOf } from "./slots.ts";
+import { machineSlots, slotsOf } from "./slots.ts";
 import { initialState, type RoomState } from "./state.ts";
 
 describe("a request", () => {
@@ -257,6 +257,25 @@ describe("a participant", () => {
       elsewhere: 2,
       waiting: 0,
     });
+  });
+
+  test("has a machine with as many busy slots as its participants have, however old their updates are", () => {
+    const load = (active: number, ofMachine: number, limit = 4) => ({
+      ...{ active, queued: 0, limit, limitFrom: "engine" as const },
+      machine: { id: "m1", active: ofMachine, limit: 4 },
+    });
+    const at = (participantId: string) => ({ participantId, model: "llama3" });
+    // Ana was updated after her request had begun, and knows of work in another room; Bea was not.
+    const state = after([
+      joined({ id: "ana", load: load(1, 2) }),
+      joined({ id: "bea", load: load(0, 1, 2) }),
+      ...[sent("r1", at("ana")), sent("r2", at("bea")), sent("r3", at("bea"))],
+    ]);
+    expect(machineSlots(state).get("m1")).toEqual({ active: 3, limit: 4, elsewhere: 0 });
+    expect(slotsOf(state).get("ana")).toMatchObject({ active: 1, elsewhere: 2 });
+    expect(slotsOf(state).get("bea")).toMatchObject({ active: 2, limit: 2, elsewhere: 0 });
+    const both = after([joined({ id: "bea", load: load(0, 2, 2) })], { state });
+    expect(machineSlots(both).get("m1")).toEqual({ active: 3, limit: 4, elsewhere: 1 });
   });
 
   test("could serve no more waiting requests than the room has, whatever its last update said", () => {

@@ -135,7 +135,11 @@ function withDone(state: RoomState, event: CompletePayload, nowMs: number): Room
   }
 }
 
-function withFailure(state: RoomState, event: FailurePayload, nowMs: number): RoomState {
+function withFailure(
+  state: RoomState,
+  event: FailurePayload & { roomCode: string },
+  nowMs: number,
+): RoomState {
   const request = failed(event, nowMs);
   const sample = {
     participantId: event.participantId ?? NOWHERE,

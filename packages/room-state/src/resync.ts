@@ -4,6 +4,7 @@ import { participantRemarks, type Remark } from "./log-text.ts";
 import { withRemarks } from "./remarks.ts";
 import type { RunningRequest } from "./running-requests.ts";
 import type { RoomState } from "./state.ts";
+import { watchedFrom } from "./watched.ts";
 
 /** The hub's lists, read after the stream was opened. */
 export interface RoomLists {
@@ -28,6 +29,7 @@ export function resync(state: RoomState, lists: RoomLists, nowMs: number): RoomS
   const next: RoomState = {
     ...state,
     isSynced: true,
+    watched: watchedFrom(state.watched, nowMs),
     room: lists.room ?? state.room,
     participants,
     lost: listedLost(state, lists.participants, nowMs),

@@ -1,6 +1,7 @@
 import type { ParticipantSummary, RequestSummary } from "@roomhub/protocol";
 import { reduce } from "./reduce.ts";
 import type { RoomEvent } from "./room-event.ts";
+import { resync } from "./resync.ts";
 import { initialState, type RoomState } from "./state.ts";
 
 type Of<Name extends RoomEvent["type"]> = RoomEvent & { type: Name };
@@ -138,6 +139,11 @@ export function after(
   } = {},
 ): RoomState {
   return events.reduce((next, event, index) => reduce(next, event, nowMs + index * stepMs), state);
+}
+
+/** A room without anything in it, watched from a moment on. */
+export function watchedSince(fromMs: number): RoomState {
+  return resync(initialState(), { participants: [], requests: [] }, fromMs);
 }
 
 export function texts({ log }: RoomState): string[] {

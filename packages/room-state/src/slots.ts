@@ -13,33 +13,72 @@ export interface Slots {
   readonly waiting: number;
 }
 
+/** How busy a machine is whose slots several participants share. */
+export interface MachineSlots {
+  /** of its participants in this room, the sum of their `active` */
+  readonly active: number;
+  readonly limit: number;
+  /** slots busy with other work, such as that of another room */
+  readonly elsewhere: number;
+}
+
 /** The slots of every participant, by id. */
-export function slotsOf({ participants, running }: RoomState): ReadonlyMap<string, Slots> {
-  const active = new Map<string, number>();
-  let waiting = 0;
-  for (const request of running.values()) {
-    if (request.kind === "queued") {
-      waiting++;
-      continue;
-    }
-    active.set(request.participantId, (active.get(request.participantId) ?? 0) + 1);
-  }
+export function slotsOf(state: RoomState): ReadonlyMap<string, Slots> {
+  const { active, waiting } = counted(state);
+  const machines = machineSlots(state);
   return new Map(
-    [...participants.values()].map((participant) => [
-      participant.id,
-      slots(participant, active.get(participant.id) ?? 0, waiting),
-    ]),
+    [...state.participants.values()].map(({ id, load }) => {
+      const machine = machines.get(load.machine?.id ?? "");
+      const own = active.get(id) ?? 0;
+      const besides = machine === undefined ? 0 : machine.active + machine.elsewhere - own;
+      const free = Math.max(0, load.limit - own);
+      const elsewhere = Math.min(free, Math.max(load.elsewhere ?? 0, besides));
+      // What it reported last may be older than the queue.
+      return [
+        id,
+        { active: own, limit: load.limit, elsewhere, waiting: Math.min(load.queued, waiting) },
+      ];
+    }),
   );
 }
 
-function slots({ load }: ParticipantSummary, active: number, allWaiting: number): Slots {
-  const { limit, elsewhere = 0, machine, active: listed } = load;
-  const besides = machine === undefined ? 0 : Math.max(0, machine.active - listed);
-  return {
-    active,
-    limit,
-    elsewhere: Math.min(limit, Math.max(elsewhere, besides)),
-    // What it reported last may be older than the queue.
-    waiting: Math.min(load.queued, allWaiting),
-  };
+/** The slots of every machine that participants share, by its id. */
+export function machineSlots(state: RoomState): ReadonlyMap<string, MachineSlots> {
+  const { active } = counted(state);
+  const members = new Map<string, ParticipantSummary[]>();
+  for (const participant of state.participants.values()) {
+    const id = participant.load.machine?.id;
+    if (id === undefined) continue;
+    const sharing = members.get(id);
+    if (sharing === undefined) members.set(id, [participant]);
+    else sharing.push(participant);
+  }
+  return new Map(
+    [...members].map(([id, sharing]) => {
+      const own = sharing.reduce((sum, member) => sum + (active.get(member.id) ?? 0), 0);
+      const limit = Math.max(...sharing.map(({ load }) => load.machine?.limit ?? load.limit));
+      const elsewhere = Math.min(Math.max(0, limit - own), besides(sharing));
+      return [id, { active: own, limit, elsewhere }];
+    }),
+  );
+}
+
+/**
+ * What a machine does besides its participants of this room. Each of them reports at another time, so that one may know of a
+ * request which another does not count yet: the least that any of them leaves over.
+ */
+function besides(sharing: readonly ParticipantSummary[]): number {
+  const listed = sharing.reduce((sum, { load }) => sum + load.active, 0);
+  const left = sharing.map(({ load }) => Math.max(0, (load.machine?.active ?? 0) - listed));
+  return Math.min(...left);
+}
+
+function counted({ running }: RoomState): { active: Map<string, number>; waiting: number } {
+  const active = new Map<string, number>();
+  let waiting = 0;
+  for (const request of running.values()) {
+    if (request.kind === "queued") waiting++;
+    else active.set(request.participantId, (active.get(request.participantId) ?? 0) + 1);
+  }
+  return { active, waiting };
 }

@@ -4,11 +4,14 @@ import type { LogLine } from "./log.ts";
 import type { EndedRequest } from "./ended-requests.ts";
 import type { LostConnections } from "./lost-connections.ts";
 import type { RunningRequest } from "./running-requests.ts";
+import type { WatchedTime } from "./watched.ts";
 
 /** What is known of one room. Immutable: a change is a new object, and parts that did not change stay the same objects. */
 export interface RoomState {
   /** whether participants and requests have been read from the hub's lists since the start */
   readonly isSynced: boolean;
+  /** when its events were read, oldest first: of any other time nothing is known */
+  readonly watched: readonly WatchedTime[];
   /** undefined until its `room.created` was seen or set by `resync` */
   readonly room: Room | undefined;
   /** by id, in join order */
@@ -31,6 +34,7 @@ export interface RoomState {
 export function initialState(): RoomState {
   return {
     isSynced: false,
+    watched: [],
     room: undefined,
     participants: new Map(),
     running: new Map(),

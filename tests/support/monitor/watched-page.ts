@@ -14,7 +14,7 @@ export function launchChromium(): Promise<Browser> {
 
 export interface WatchedPage extends AsyncDisposable {
   readonly page: Page;
-  /** errors of the page's console */
+  /** errors of the page's console, and requests to anything but the page and the hub */
   readonly problems: string[];
 }
 
@@ -36,6 +36,10 @@ export async function openWatchedPage(
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("console", (message) => {
     if (message.type() === "error") problems.push(message.text());
+  });
+  const ours = [room.hubUrl, `http://127.0.0.1:${monitor.port}`, "data:"];
+  page.on("request", (request) => {
+    if (!ours.some((start) => request.url().startsWith(start))) problems.push(request.url());
   });
   await page.goto(`http://127.0.0.1:${monitor.port}/`);
   await page.getByText("Live", { exact: true }).waitFor();

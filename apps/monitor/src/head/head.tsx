@@ -1,51 +1,73 @@
 import type { Invite } from "@roomhub/client";
-import { roomFigures } from "@roomhub/room-state";
+import { roomFigures, type RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
-import { durationText, plural, rateText } from "../parts/figure-text.ts";
-import type { FeedView } from "../live/room-feed.ts";
-import { LinkStatus } from "./link-status.tsx";
+import { countText, durationText, rateText, spanText } from "../parts/figure-text.ts";
 import { ThemeButton } from "./theme-button.tsx";
 import { type ViewName, VIEWS } from "./view-name.ts";
 
 export interface HeadProps {
   address: Invite;
-  view: FeedView;
+  state: RoomState;
+  isLive: boolean;
   nowMs: number;
   name: ViewName;
   isProjector: boolean;
   onProjector: () => void;
 }
 
-/** The room, its figures, the connection, and the links to the views. */
+/** The room, whether it is connected, its figures, and the links to the views. */
 export function Head(props: HeadProps): VNode {
-  const { address, view, nowMs, name, isProjector, onProjector } = props;
-  const { room } = view.state;
-  const figures = roomFigures(view.state, nowMs);
+  const { address, state, isLive, nowMs, name, isProjector, onProjector } = props;
+  const { room } = state;
   return (
     <header class="head">
       <h1>
-        {room?.name ?? "Room"} <span class="code">{room?.code ?? address.room}</span>
+        <span class="room-name" title={room?.name}>
+          {room?.name ?? "Room"}
+        </span>{" "}
+        <span class="code">{room?.code ?? address.room}</span>
       </h1>
-      <LinkStatus view={view} nowMs={nowMs} hubUrl={address.hubUrl} />
-      <dl class="key-figures">
-        <Figure name="running" value={String(runningOf(view))} />
-        <Figure name="tokens/s" value={rateText(figures.tokensPerSecond)} />
-        <Figure name="first token" value={textOf(figures.ttftP50Ms)} />
-        <Figure name="15 min" value={plural(figures.requests, "request")} />
-        <Figure name="errors" value={String(figures.errors)} />
-      </dl>
+      <p class={`link is-${isLive ? "live" : "lost"}`} role="status">
+        {isLive ? "Live" : "Not connected"}
+      </p>
+      <KeyFigures state={state} nowMs={nowMs} />
       <nav aria-label="Views">
         {(Object.keys(VIEWS) as ViewName[]).map((view) => (
           <a key={view} href={`#${view}`} aria-current={view === name ? "page" : undefined}>
             {VIEWS[view]}
           </a>
         ))}
-        <button type="button" aria-pressed={isProjector} onClick={onProjector}>
-          Projector
+      </nav>
+      <div class="head-buttons">
+        <button
+          type="button"
+          class="projector-button"
+          aria-label="Projector"
+          title="Projector mode (p)"
+          aria-pressed={isProjector}
+          onClick={onProjector}
+        >
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <path d="M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" />
+          </svg>
         </button>
         <ThemeButton />
-      </nav>
+      </div>
     </header>
+  );
+}
+
+/** @param nowMs - a page that was opened late has fewer minutes to count */
+function KeyFigures({ state, nowMs }: { state: RoomState; nowMs: number }): VNode {
+  const figures = roomFigures(state, nowMs);
+  const { sinceMs, tokensPerSecond, ttftP50Ms, requests, errors } = figures;
+  return (
+    <dl class="key-figures">
+      <Figure name="tokens/s" value={rateText(tokensPerSecond)} />
+      <Figure name="first token" value={ttftP50Ms === undefined ? "–" : durationText(ttftP50Ms)} />
+      <Figure name={`requests in ${spanText(nowMs - sinceMs)}`} value={countText(requests)} />
+      <Figure name="errors" value={String(errors)} />
+    </dl>
   );
 }
 
@@ -56,14 +78,4 @@ function Figure({ name, value }: { name: string; value: string }): VNode {
       <dd>{value}</dd>
     </div>
   );
-}
-
-function textOf(ms: number | undefined): string {
-  return ms === undefined ? "–" : durationText(ms);
-}
-
-function runningOf({ state }: FeedView): number {
-  let running = 0;
-  for (const { kind } of state.running.values()) if (kind !== "queued") running++;
-  return running;
 }

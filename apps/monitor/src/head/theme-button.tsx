@@ -20,9 +20,16 @@ export function ThemeButton(): VNode {
   return (
     <button
       type="button"
+      class={`theme-button is-${theme}`}
+      aria-label={`Theme: ${theme}`}
+      title={`Theme: ${theme}`}
       onClick={() => setTheme(themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto")}
     >
-      Theme: {theme}
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <circle cx="8" cy="8" r="6" />
+        {theme === "auto" ? <path class="filled" d="M8 2a6 6 0 0 1 0 12z" /> : null}
+        {theme === "dark" ? <circle class="filled" cx="8" cy="8" r="6" /> : null}
+      </svg>
     </button>
   );
 }

@@ -1,33 +1,26 @@
 import type { ParticipantPoint, SeriesPoint } from "@roomhub/room-state";
-
-/** The lines of one plot, by time. */
-export interface PlotData {
-  /** epoch seconds */
-  times: number[];
-  /** one list per line; null where nothing was measured */
-  lines: (number | null)[][];
-}
+import type { PlotData } from "./plot-geometry.ts";
 
 /** Time to the first token, seconds: median and 95th percentile. */
 export function ttftLines(points: readonly SeriesPoint[]): PlotData {
   return {
-    times: timesOf(points),
+    timesMs: timesOf(points),
     lines: [
-      points.map(({ ttftP50Ms }) => secondsOf(ttftP50Ms)),
-      points.map(({ ttftP95Ms }) => secondsOf(ttftP95Ms)),
+      points.map(({ requests, ttftP50Ms }) => scaled(requests, ttftP50Ms, 1e-3)),
+      points.map(({ requests, ttftP95Ms }) => scaled(requests, ttftP95Ms, 1e-3)),
     ],
   };
 }
 
 export function tokenLines(points: readonly SeriesPoint[]): PlotData {
   const tokens = points.map(({ tokensPerSecond }) => tokensPerSecond);
-  return { times: timesOf(points), lines: [tokens] };
+  return { timesMs: timesOf(points), lines: [tokens] };
 }
 
 /** Requests that ended in each bucket, and the failed ones among them. */
 export function requestLines(points: readonly SeriesPoint[]): PlotData {
   return {
-    times: timesOf(points),
+    timesMs: timesOf(points),
     lines: [points.map(({ requests }) => requests), points.map(({ errors }) => errors)],
   };
 }
@@ -41,21 +34,23 @@ export function participantLines(
   figure: ParticipantFigure,
 ): PlotData {
   return {
-    times: timesOf(all[0] ?? []),
+    timesMs: timesOf(all[0] ?? []),
     lines: all.map((points) =>
       points.map(({ requests, errors, warmShare }) => {
         if (figure === "requests") return requests;
         if (figure === "errors") return errors;
-        return warmShare === undefined ? null : warmShare * 100;
+        return scaled(requests, warmShare, 100);
       }),
     ),
   };
 }
 
 function timesOf(points: readonly { startMs: number }[]): number[] {
-  return points.map(({ startMs }) => startMs / 1_000);
+  return points.map(({ startMs }) => startMs);
 }
 
-function secondsOf(ms: number | undefined): number | null {
-  return ms === undefined ? null : ms / 1_000;
+/** @param requests - undefined when nothing is known of that time */
+function scaled(requests: number | undefined, value: number | undefined, factor: number) {
+  if (value !== undefined) return value * factor;
+  return requests === undefined ? undefined : null;
 }

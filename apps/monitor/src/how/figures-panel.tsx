@@ -1,4 +1,6 @@
 import {
+  BUCKET_MS,
+  BUCKETS,
   participantFigures,
   participantSeries,
   roomFigures,
@@ -7,7 +9,14 @@ import {
   usage,
 } from "@roomhub/room-state";
 import { Component, type VNode } from "preact";
-import { countText, durationText, plural, rateText, shareText } from "../parts/figure-text.ts";
+import {
+  agoText,
+  countText,
+  durationText,
+  plural,
+  rateText,
+  shareText,
+} from "../parts/figure-text.ts";
 import {
   type ParticipantFigure,
   participantLines,
@@ -61,7 +70,7 @@ function Plots({ state, nowMs }: FiguresProps): VNode {
   const warm = room.warmShare === undefined ? "" : `, ${shareText(room.warmShare)} of prompts warm`;
   return (
     <section class="panel" aria-labelledby="plots-title">
-      <h2 id="plots-title">Last 15 minutes</h2>
+      <h2 id="plots-title">{timeText(room.sinceMs, nowMs)}</h2>
       <div class="plots">
         <Plot
           title="First token"
@@ -92,12 +101,16 @@ function Plots({ state, nowMs }: FiguresProps): VNode {
   );
 }
 
+/** What the figures are of: a page that was opened late knows nothing of before. */
+function timeText(sinceMs: number, nowMs: number): string {
+  if (nowMs - sinceMs >= BUCKETS * BUCKET_MS) return "Last 15 minutes";
+  return `Since you opened this page, ${agoText(nowMs - sinceMs)}`;
+}
+
 function PerParticipant({ state, nowMs }: FiguresProps): VNode {
   const rows = [...participantFigures(state, nowMs)].sort(
     ([, one], [, other]) => other.requests - one.requests,
   );
-  const nameOf = (id: string) =>
-    id === "" ? "(none)" : (state.participants.get(id)?.nickname ?? id);
   return (
     <section class="panel" aria-labelledby="per-participant-title">
       <h2 id="per-participant-title">Per participant</h2>
@@ -108,7 +121,6 @@ function PerParticipant({ state, nowMs }: FiguresProps): VNode {
           .slice(0, lineColors.length)
           .map(([id]) => id)
           .sort()}
-        nameOf={nameOf}
       />
       <Table
         heads={["Participant", "Requests", "Errors", "Tokens", "Warm"]}
@@ -128,22 +140,24 @@ function PerParticipant({ state, nowMs }: FiguresProps): VNode {
 interface ParticipantPlotsProps extends FiguresProps {
   /** ids */
   shown: string[];
-  nameOf: (id: string) => string;
+}
+
+/** As in the log. Requests that reached no participant have none. */
+function nameOf(id: string): string {
+  return id === "" ? "(none)" : id;
 }
 
 /** A line for each of the participants with most requests. */
-function ParticipantPlots({ state, nowMs, shown, nameOf }: ParticipantPlotsProps): VNode | null {
+function ParticipantPlots({ state, nowMs, shown }: ParticipantPlotsProps): VNode | null {
   if (shown.length === 0) return null;
   const all = shown.map((id) => participantSeries(state, id, nowMs));
   const names = shown.map(nameOf);
-  const summary = `${names.join(", ")}; the figures are in the table`;
   return (
     <div class="plots">
       {participantPlots.map(({ figure, title, unit }) => (
         <Plot
-          // A plot keeps the lines that it began with.
-          key={`${figure}\n${shown.join("\n")}`}
-          {...{ title, unit, names, summary }}
+          key={figure}
+          {...{ title, unit, names }}
           colors={lineColors}
           data={participantLines(all, figure)}
         />

@@ -1,12 +1,15 @@
-import { HubUnreachableError } from "@roomhub/client";
+import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
 import type { RoomEvent, RoomSource } from "@roomhub/room-state";
 import { expect, test } from "vitest";
-import { type FeedView, runFeed } from "./room-feed.ts";
+import { type Feed, type FeedView, startFeed } from "./room-feed.ts";
 
 const nothing = { participants: [], requests: undefined };
+const unreachable = new HubUnreachableError("http://hub", new TypeError("Failed to fetch"));
+
+type Script = Error | RoomEvent[];
 
 /** Opens as often as it has scripts, each a reason to fail or the events until it ends for good. */
-function sourceOf(scripts: (Error | RoomEvent[])[], stop: AbortController): RoomSource {
+function sourceOf(scripts: Script[], stop: AbortController): RoomSource {
   return {
     async *events({ onOpen }) {
       const script = scripts.shift();
@@ -14,26 +17,32 @@ function sourceOf(scripts: (Error | RoomEvent[])[], stop: AbortController): Room
       if (script instanceof Error) throw script;
       onOpen();
       yield* script;
-      throw new Error("the room was removed");
+      throw unreachable;
     },
     lists: async () => nothing,
   };
 }
 
-async function run(scripts: (Error | RoomEvent[])[]) {
+/** @param onSleep - a person may press the button meanwhile */
+async function run(scripts: Script[], onSleep: (feed: Feed | undefined) => void = () => {}) {
   const stop = new AbortController();
   const views: FeedView[] = [];
   const sleeps: number[] = [];
-  await runFeed(sourceOf(scripts, stop), {
-    signal: stop.signal,
-    nowMs: () => 1_000,
-    sleep: async (ms) => void sleeps.push(ms),
+  let feed: Feed | undefined = undefined;
+  feed = startFeed(sourceOf(scripts, stop), {
+    ...{ hubUrl: "http://hub", room: "ABC234", signal: stop.signal, nowMs: () => 1_000 },
+    sleep: async (ms) => {
+      sleeps.push(ms);
+      await Promise.resolve();
+      onSleep(feed);
+    },
     onChange: (view) => views.push(view),
   });
+  await feed.ended;
   return { views, sleeps };
 }
 
-const joined = {
+const left = {
   type: "participant.left",
   timestamp: "",
   roomCode: "ABC234",
@@ -41,21 +50,65 @@ const joined = {
   nickname: "Ada",
 } as RoomEvent;
 
-test("a hub that is unreachable is a problem with its next step, until it is reached", async () => {
-  const refused = new HubUnreachableError("http://hub", new Error("fetch failed"));
-  const { views, sleeps } = await run([refused, [joined]]);
-  const [first] = views;
-  expect(first?.problem?.message).toContain("Hub at http://hub is unreachable");
-  expect(first?.problem?.hint).toContain("roomhub serve");
-  expect(first?.problem?.retryAtMs).toBe(3_000);
-  const synced = views.find(({ state, link }) => state.isSynced && link.kind === "open");
-  expect(synced?.problem).toBeUndefined();
+test("a hub that is unreachable is a problem in words, until it is reached", async () => {
+  const { views, sleeps } = await run([unreachable, [left]]);
+  const texts = views.flatMap(({ problem }) => problem?.text ?? []);
+  expect(new Set(texts)).toEqual(new Set(["No connection to the hub at http://hub"]));
+  expect(views.find(({ problem }) => problem !== undefined)?.problem?.retryAtMs).toBe(3_000);
   expect(sleeps[0]).toBe(2_000);
+  const isShown = views.findIndex(({ state }) => state.isSynced);
+  expect(views[isShown]?.problem).toBeUndefined();
 });
 
-test("what was known of a room stays while it cannot be read", async () => {
-  const { views } = await run([[joined], new Error("offline")]);
+test("what was known of a room stays while it cannot be read, with the time until which it is true", async () => {
+  const { views } = await run([[left], unreachable]);
   const last = views.at(-1);
-  expect(last?.link.kind).toBe("broken");
+  expect(last?.problem).toBeDefined();
   expect(last?.state.isSynced).toBe(true);
+  expect(last?.state.watched.at(-1)?.toMs).toBe(1_000);
+});
+
+test("a room that does not exist is tried again by a person, not by a timer", async () => {
+  const response = new Response("", { status: 404 });
+  const body = JSON.stringify({ error: { message: "Room …", code: "room_not_found", hint: "…" } });
+  const unknown = errorFromResponse(response, body);
+  let presses = 0;
+  const { views, sleeps } = await run([unknown, [left]], (feed) => {
+    presses++;
+    feed?.retry();
+  });
+  expect(views.find(({ problem }) => problem !== undefined)?.problem).toEqual({
+    text: "The hub at http://hub has no room ABC234",
+    retryAtMs: undefined,
+  });
+  expect(sleeps[0]).toBe(86_400_000);
+  expect(presses).toBeGreaterThan(0);
+});
+
+test("the button ends an attempt whose stream is broken", async () => {
+  const stop = new AbortController();
+  let opened = 0;
+  const source: RoomSource = {
+    // oxlint-disable-next-line require-yield -- it waits for its next attempt
+    async *events({ onOpen, onDisconnect, signal }) {
+      onOpen();
+      if (++opened === 2) return stop.abort();
+      onDisconnect("network error", 15_000);
+      feed.retry();
+      if (!signal.aborted) throw new Error("the attempt goes on");
+    },
+    lists: async () => nothing,
+  };
+  const views: FeedView[] = [];
+  const feed = startFeed(source, {
+    ...{ hubUrl: "http://hub", room: "ABC234", signal: stop.signal, nowMs: () => 1_000 },
+    sleep: async () => {},
+    onChange: (view) => views.push(view),
+  });
+  await feed.ended;
+  expect(opened).toBe(2);
+  expect(views.flatMap(({ problem }) => problem ?? [])).toContainEqual({
+    text: "No connection to the hub at http://hub",
+    retryAtMs: 16_000,
+  });
 });

@@ -1,72 +1,98 @@
-import { isHubUnreachableError, isRoomhubError } from "@roomhub/client";
+import { type Invite, isHubUnreachableError, isRoomhubError } from "@roomhub/client";
 import {
   followRoom,
   initialState,
-  type Link,
+  isWatched,
   type RoomSource,
   type RoomState,
 } from "@roomhub/room-state";
 
-/** Why the room is not shown, and when the next attempt is. */
-interface FeedProblem {
-  message: string;
-  /** the next step; undefined when the hub names none */
-  hint: string | undefined;
-  retryAtMs: number;
+/** Why the room is not shown as it is now. */
+export interface FeedProblem {
+  /** for people, who have a browser and no command line */
+  text: string;
+  /** epoch ms; undefined: only when a person retries, since nothing else changes it */
+  retryAtMs: number | undefined;
 }
 
 /** What the page knows now. */
 export interface FeedView {
   state: RoomState;
-  link: Link;
+  /** undefined while the room is shown as it is, and until the first attempt has failed */
   problem: FeedProblem | undefined;
 }
 
-export interface FeedOptions {
+export interface FeedOptions extends Invite {
   signal: AbortSignal;
   /** epoch ms */
   nowMs: () => number;
+  /** Resolves after `ms`, or when the signal aborts. */
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   onChange: (view: FeedView) => void;
 }
 
-const unreachableRetryMs = 2_000;
-/** The hub responded that there is no such room: a person has to change something first. */
-const refusedRetryMs = 5_000;
-
-/** Follows a room until the signal aborts, and begins again after a failure: a page is not restarted like a command. */
-export async function runFeed(source: RoomSource, options: FeedOptions): Promise<void> {
-  const { signal, nowMs, sleep, onChange } = options;
-  let view: FeedView = { state: initialState(), link: { kind: "opening" }, problem: undefined };
-  const change = (next: FeedView) => {
-    view = next;
-    onChange(view);
-  };
-  while (!signal.aborted) {
-    try {
-      await followRoom(source, {
-        signal,
-        nowMs,
-        onChange: (state, link) => {
-          // What was known stays on the page until the room can be read again.
-          const shown = state.isSynced || !view.state.isSynced ? state : view.state;
-          const problem = link.kind === "open" && state.isSynced ? undefined : view.problem;
-          change({ state: shown, link, problem });
-        },
-      });
-    } catch (error) {
-      if (signal.aborted) return;
-      const retryMs = isRoomhubError(error) ? refusedRetryMs : unreachableRetryMs;
-      const problem = { ...describe(error), retryAtMs: nowMs() + retryMs };
-      const reason = problem.message;
-      change({ ...view, link: { kind: "broken", reason, retryInMs: retryMs }, problem });
-      await sleep(retryMs, signal);
-    }
-  }
+export interface Feed {
+  /** Connects again at once. */
+  retry: () => void;
+  ended: Promise<void>;
 }
 
-function describe(error: unknown): Pick<FeedProblem, "message" | "hint"> {
+const unreachableRetryMs = 2_000;
+/** The hub responded: a person may have to change something first. */
+const refusedRetryMs = 5_000;
+/** As good as never, and no more than a timer can take. */
+const dayMs = 86_400_000;
+
+/** Follows a room until the signal aborts, and begins again after a failure: a page is not restarted like a command. */
+export function startFeed(source: RoomSource, options: FeedOptions): Feed {
+  const { signal, nowMs, sleep, onChange, hubUrl } = options;
+  const lost = `No connection to the hub at ${hubUrl}`;
+  let view: FeedView = { state: initialState(), problem: undefined };
+  let attempt = new AbortController();
+  const change = (next: Partial<FeedView>) => {
+    view = { ...view, ...next };
+    onChange(view);
+  };
+  const follow = (once: AbortSignal) =>
+    followRoom(source, {
+      signal: once,
+      nowMs,
+      // What was known stays on the page until the room can be read again.
+      from: view.state,
+      onChange: (state, link) => {
+        if (link.kind === "open" && isWatched(state)) change({ state, problem: undefined });
+        else if (link.kind !== "broken") change({ state });
+        else change({ state, problem: { text: lost, retryAtMs: nowMs() + link.retryInMs } });
+      },
+    });
+  const run = async () => {
+    while (!signal.aborted) {
+      attempt = new AbortController();
+      const once = AbortSignal.any([signal, attempt.signal]);
+      try {
+        await follow(once);
+      } catch (error) {
+        if (once.aborted) continue;
+        const retryMs = retryMsOf(error);
+        const retryAtMs = retryMs === undefined ? undefined : nowMs() + retryMs;
+        change({ problem: { text: problemText(error, options, lost), retryAtMs } });
+        await sleep(retryMs ?? dayMs, once);
+      }
+    }
+  };
+  return { retry: () => attempt.abort(), ended: run() };
+}
+
+/** @returns undefined where only a person can change something */
+function retryMsOf(error: unknown): number | undefined {
+  if (isRoomhubError(error, "room_not_found")) return undefined;
+  return isRoomhubError(error) ? refusedRetryMs : unreachableRetryMs;
+}
+
+/** In words of the page: what a browser says of a failed request helps nobody, and neither do commands. */
+function problemText(error: unknown, { hubUrl, room }: Invite, lost: string): string {
+  if (isRoomhubError(error, "room_not_found")) return `The hub at ${hubUrl} has no room ${room}`;
+  if (isHubUnreachableError(error)) return lost;
   const message = error instanceof Error ? error.message : String(error);
-  const hint = isRoomhubError(error) || isHubUnreachableError(error) ? error.hint : undefined;
-  return { message, hint };
+  return message.replace(/\.$/, "");
 }

@@ -140,6 +140,22 @@ test("when the tab with the stream is closed, another one opens it and passes it
   expect(hub.streams.size).toBe(0);
 });
 
+test("a broken stream is opened again at once when another tab is opened, or retries", async () => {
+  const [browser, hub] = [new Browser(), new Hub()];
+  const first = openTab(browser, hub);
+  await settled();
+  hub.break();
+  await settled();
+  expect(first.seen).toEqual(["open", "cut"]);
+  const other = openTab(browser, hub);
+  await settled();
+  expect(first.seen).toEqual(["open", "cut", "open"]);
+  expect(other.seen.at(-1)).toBe("open");
+  expect(hub.streams.size).toBe(1);
+  await Promise.all([first.close(), other.close()]);
+  expect(hub.streams.size).toBe(0);
+});
+
 test("a failure of the tab with the stream ends it there, and the next tab has its own try", async () => {
   const browser = new Browser();
   const hub = new Hub();

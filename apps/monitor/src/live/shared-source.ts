@@ -82,6 +82,8 @@ async function* sharedEvents(
 class Leader {
   readonly #source: RoomSource;
   readonly #options: EventOptions;
+  /** Ends a stream that is broken, so that the next one is opened at once. */
+  #openAgain = () => {};
   #channel: TabChannel | undefined;
   /** Alone, a tab passes nothing on. */
   #hasFollowers = false;
@@ -96,15 +98,28 @@ class Leader {
     return this.#channel !== undefined;
   }
 
-  /** Another tab is there: it is shown how the stream stands. Those that know it read the lists once more. */
+  /**
+   * Another tab is there, or its user wants to connect again: it is shown how the stream stands. Those that know it read the
+   * lists once more.
+   */
   welcome(): void {
     this.#hasFollowers = true;
     if (this.#link !== undefined) this.#channel?.post(this.#link);
+    if (this.#link?.kind === "broken") this.#openAgain();
   }
 
   async *lead(channel: TabChannel, signal: AbortSignal): AsyncGenerator<RoomEvent, void, void> {
     this.#channel = channel;
     channel.post({ kind: "leading" });
+    while (!signal.aborted) {
+      const again = new AbortController();
+      this.#openAgain = () => again.abort();
+      yield* this.#read(channel, AbortSignal.any([signal, again.signal]));
+      if (!again.signal.aborted) return;
+    }
+  }
+
+  async *#read(channel: TabChannel, signal: AbortSignal): AsyncGenerator<RoomEvent, void, void> {
     const events = this.#source.events({
       signal,
       onOpen: () => {

@@ -2,8 +2,7 @@ import { clientText } from "@roomhub/protocol";
 import type { EndedRequest } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { durationText, plural } from "../parts/figure-text.ts";
-import { clockText } from "./filter-log.ts";
+import { clockText, durationText, plural } from "../parts/figure-text.ts";
 
 type Failure = EndedRequest & { kind: "failed" };
 

@@ -1,3 +1,4 @@
+import { clockText } from "../parts/figure-text.ts";
 import type { LogLevel, LogLine } from "@roomhub/room-state";
 
 /** What of the log is shown. */
@@ -23,12 +24,4 @@ export function filterLog(log: readonly LogLine[], { text, level }: LogFilter): 
 /** One line as it is shown and copied: `14:03:22.120 error alice: …`. */
 export function lineText({ atMs, level, text }: LogLine): string {
   return `${clockText(atMs)} ${level} ${text}`;
-}
-
-/** The time of day where the page is shown. */
-export function clockText(atMs: number): string {
-  const date = new Date(atMs);
-  const two = (value: number) => String(value).padStart(2, "0");
-  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
-  return `${time}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }

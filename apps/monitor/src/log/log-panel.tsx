@@ -2,10 +2,10 @@ import type { EndedRequest, LogLevel, RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { plural } from "../parts/figure-text.ts";
+import { clockText, plural } from "../parts/figure-text.ts";
 import { VirtualRows } from "../parts/virtual-rows.tsx";
 import { FailureDetail } from "./failure-detail.tsx";
-import { clockText, filterLog, lineText } from "./filter-log.ts";
+import { filterLog, lineText } from "./filter-log.ts";
 
 /** What happened, with a filter; the last failures with their next steps. */
 export function LogPanel({ state, remPx }: { state: RoomState; remPx: number }): VNode {

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { countText } from "../parts/figure-text.ts";
 import { pure } from "../parts/pure.ts";
-import { type AnyRequest, requestRow } from "./request-rows.ts";
+import { type AnyRequest, type RequestRow, requestRow } from "./request-rows.ts";
 
 export interface RequestLineProps {
   request: AnyRequest;
@@ -42,14 +42,21 @@ export const RequestLine = pure(({ request, nowMs, nickname }: RequestLineProps)
           {row.ttftText === "" ? null : <span>first token {row.ttftText}</span>}
         </span>
       ) : (
-        <span class="failure" title={row.failure.error}>
-          {row.failure.hint === undefined ? null : <b>Next: {row.failure.hint}. </b>}
-          <code>{row.failure.code}</code> {row.failure.error}
-        </span>
+        <Cause failure={row.failure} />
       )}
     </article>
   );
 });
+
+/** The whole message, then its code, then the next step: nothing of it is cut. */
+function Cause({ failure }: { failure: NonNullable<RequestRow["failure"]> }): VNode {
+  return (
+    <p class="failure">
+      <b>{failure.error}</b> <code>{failure.code}</code>
+      {failure.hint === undefined ? null : <span class="quiet"> Next: {failure.hint}.</span>}
+    </p>
+  );
+}
 
 /** Conversations are 8 hex digits; those that begin alike may look alike. */
 function hueOf(conversation: string): number {

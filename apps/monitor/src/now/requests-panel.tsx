@@ -1,7 +1,8 @@
+import type { Invite } from "@roomhub/client";
 import type { RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
-import type { PageSize } from "../head/page-size.ts";
-import { plural, stopwatchText } from "../parts/figure-text.ts";
+import { RoomAddress } from "../invite/room-address.tsx";
+import { plural } from "../parts/figure-text.ts";
 import { VirtualRows } from "../parts/virtual-rows.tsx";
 import { orderedRequests } from "./request-rows.ts";
 import { RequestLine } from "./request-line.tsx";
@@ -9,13 +10,16 @@ import { RequestLine } from "./request-line.tsx";
 export interface RequestsPanelProps {
   state: RoomState;
   nowMs: number;
-  /** epoch ms at which the page began to watch */
-  sinceMs: number;
-  size: PageSize;
+  /** size of the root's font, px */
+  remPx: number;
+  address: Invite;
+  /** The room's address is beside this panel. */
+  isProjector: boolean;
 }
 
 /** Requests as rows that move from waiting to their end. */
-export function RequestsPanel({ state, nowMs, sinceMs, size }: RequestsPanelProps): VNode {
+export function RequestsPanel(props: RequestsPanelProps): VNode {
+  const { state, nowMs, remPx, address, isProjector } = props;
   const requests = orderedRequests(state);
   return (
     <section class="panel requests" aria-labelledby="requests-title">
@@ -24,15 +28,22 @@ export function RequestsPanel({ state, nowMs, sinceMs, size }: RequestsPanelProp
         <p class="quiet">{summary(state)}</p>
       </header>
       {requests.length === 0 ? (
-        <div class="stopwatch">
-          <p class="stopwatch-time">{stopwatchText(nowMs - sinceMs)}</p>
-          <p>Waiting for the first request</p>
+        <div class="welcome">
+          <p>No requests since you opened this page.</p>
+          {isProjector ? null : (
+            <>
+              <a class="button" href="#try">
+                Try it
+              </a>
+              <RoomAddress {...address} />
+            </>
+          )}
         </div>
       ) : (
         <VirtualRows
           label="Requests, running ones first"
           count={requests.length}
-          rowHeight={Math.round(size.remPx * (size.isNarrow ? 5.2 : 3.6))}
+          rowHeight={Math.round(remPx * 3.6)}
           keyOf={(index) => requests[index]?.requestId ?? ""}
           render={(index) => {
             const request = requests[index];

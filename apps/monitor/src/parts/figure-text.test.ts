@@ -7,6 +7,7 @@ import {
   plural,
   rateText,
   shareText,
+  spanText,
   stopwatchText,
 } from "./figure-text.ts";
 
@@ -24,6 +25,7 @@ test.each([
   [elapsedText, [0, "0.0 s"], [12_449, "12.4 s"], [60_000, "1:00"]],
   [agoText, [-1, "just now"], [4_999, "just now"], [40_000, "40 s ago"], [300_000, "5 min ago"]],
   [agoText, [10_800_000, "3 h ago"], [172_800_000, "2 days ago"]],
+  [spanText, [-1, "0 s"], [59_999, "59 s"], [60_000, "1 min"], [899_999, "14 min"]],
   [countText, [0, "0"], [1_234, "1,234"], [9_999, "9,999"], [12_345, "12.3k"], [20_000, "20k"]],
   [countText, [999_499, "999k"], [999_500, "1M"], [4_500_000, "4.5M"]],
   [rateText, [0, "0.0"], [9.94, "9.9"], [9.95, "10"], [33.3, "33"]],

@@ -22,14 +22,27 @@ export function elapsedText(ms: number): string {
   return ms < 60_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)} s` : stopwatchText(ms);
 }
 
+/** The time of day where the page is shown: `14:03:22.120`. */
+export function clockText(atMs: number): string {
+  const date = new Date(atMs);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
+  return `${time}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
 /** `just now`, `40 s ago`, `5 min ago`, `3 h ago`, `2 days ago`. */
 export function agoText(ms: number): string {
   const seconds = Math.floor(Math.max(0, ms) / 1_000);
-  if (seconds < 5) return "just now";
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h ago`;
-  return `${Math.floor(seconds / 86_400)} days ago`;
+  return seconds < 5 ? "just now" : `${spanText(ms)} ago`;
+}
+
+/** `40 s`, `5 min`, `3 h`, `2 days`. */
+export function spanText(ms: number): string {
+  const seconds = Math.floor(Math.max(0, ms) / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h`;
+  return `${Math.floor(seconds / 86_400)} days`;
 }
 
 /** `0`, `950`, `1,234`, `12.3k`, `4.5M`. */

@@ -1,12 +1,12 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { visibleRange } from "./visible-range.ts";
 
 export interface VirtualRowsProps {
   /** for screen readers */
   label: string;
   count: number;
-  /** CSS px */
+  /** CSS px, of most rows: a row whose text takes more lines is as tall as they are */
   rowHeight: number;
   /** the same for the same thing, so that its row moves when its index changes */
   keyOf: (index: number) => string;
@@ -15,12 +15,20 @@ export interface VirtualRowsProps {
   followsEnd?: boolean;
 }
 
-/** A scrolling list of which only the visible rows are in the document. */
+/** Beyond it, heights of rows that are no longer there are forgotten together with the others. */
+const mostTaller = 1_000;
+
+/**
+ * A scrolling list of which only the visible rows are in the document. Rows follow one another as text does, so that none
+ * can be drawn over another; a place is reserved above them for those that are not there.
+ */
 export function VirtualRows(props: VirtualRowsProps): VNode {
   const { label, count, rowHeight, keyOf, render, followsEnd = false } = props;
   const ref = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const [view, setView] = useState({ top: 0, height: 600 });
+  /** heights of rows with more lines, by key */
+  const taller = useRef(new Map<string, number>()).current;
 
   useEffect(() => {
     const list = ref.current;
@@ -44,15 +52,17 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
     if (followsEnd && isAtEnd.current && list !== null) list.scrollTop = list.scrollHeight;
   }, [count, followsEnd, rowHeight]);
 
-  const { first, end } = visibleRange(count, rowHeight, view.top, view.height);
+  const heightOf = (index: number) =>
+    taller.size === 0 ? rowHeight : (taller.get(keyOf(index)) ?? rowHeight);
+  const range = visibleRange(count, heightOf, view.top, view.height);
   const rows = [];
-  for (let index = first; index < end; index++) {
-    const style = { transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` };
+  for (let index = range.first; index < range.end; index++) {
+    const key = keyOf(index);
     rows.push(
       <li
-        key={keyOf(index)}
-        class="virtual-row"
-        style={style}
+        key={key}
+        data-key={key}
+        style={{ minHeight: `${rowHeight}px` }}
         aria-setsize={count}
         aria-posinset={index + 1}
       >
@@ -60,9 +70,18 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
       </li>,
     );
   }
+  useLayoutEffect(() => {
+    if (taller.size > mostTaller) taller.clear();
+    for (const row of ref.current?.querySelectorAll<HTMLElement>("li[data-key]") ?? []) {
+      const { key = "" } = row.dataset;
+      const height = row.offsetHeight;
+      if (height > rowHeight) taller.set(key, height);
+      else taller.delete(key);
+    }
+  });
   return (
     <div class="virtual" ref={ref} tabIndex={0} role="region" aria-label={label}>
-      <ul style={{ height: `${count * rowHeight}px` }}>{rows}</ul>
+      <ul style={{ height: `${range.height}px`, paddingTop: `${range.aboveHeight}px` }}>{rows}</ul>
     </div>
   );
 }

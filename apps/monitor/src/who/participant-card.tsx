@@ -1,57 +1,34 @@
 import type { ParticipantSummary } from "@roomhub/protocol";
+import type { Slots } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { pure } from "../parts/pure.ts";
-import {
-  budgetText,
-  capabilityTexts,
-  conditionOf,
-  connectionText,
-  readinessText,
-  specTexts,
-  statusText,
-} from "./participant-facts.ts";
+import { conditionOf, factTexts, troubleText } from "./participant-facts.ts";
 import { SlotBar } from "./slot-bar.tsx";
 
-export interface ParticipantCardProps {
+export interface ParticipantCardProps extends Slots {
   participant: ParticipantSummary;
-  /** requests running there */
-  active: number;
-  limit: number;
-  /** slots busy with other work */
-  elsewhere: number;
-  /** requests in the queue that it could serve */
-  waiting: number;
   nowMs: number;
 }
 
-/** One participant: what it shares, whether it can take a request, and how busy it is. */
+/** One participant: a line with what it shares and how busy it is, and a second one where it takes no requests. */
 export const ParticipantCard = pure((props: ParticipantCardProps): VNode => {
-  const { participant, active, limit, elsewhere, waiting, nowMs } = props;
-  const { id, nickname, model, connection } = participant;
-  const budget = budgetText(participant, nowMs);
-  const specs = specTexts(participant);
-  const loaded = participant.loadedModels?.includes(model) === true;
+  const { participant, nowMs, active, limit, elsewhere, waiting } = props;
+  const slots = { active, limit, elsewhere, waiting };
+  const { id, nickname, model } = participant;
+  const trouble = troubleText(participant, nowMs);
   return (
-    <article class={`card is-${conditionOf(participant)}`} data-participant={id}>
-      <h4>
-        {nickname} <span class="quiet id">{id}</span>
-      </h4>
-      <p class="model">
-        {model}
-        {loaded ? <span class="badge">loaded</span> : null}
-      </p>
-      <p class="readiness">{readinessText(connection)}</p>
-      {connection.problem === undefined ? null : <p class="problem">{connection.problem}</p>}
-      <SlotBar active={active} limit={limit} elsewhere={elsewhere} waiting={waiting} />
-      <p class="quiet">
-        {statusText(participant, nowMs)}; {connectionText(participant)}
-      </p>
-      {specs.length === 0 ? null : <p class="quiet">{specs.join(", ")}</p>}
-      {budget === undefined ? null : <p class="quiet">Budget: {budget}</p>}
+    <article class={`card is-${conditionOf(participant, slots)}`} data-participant={id}>
       <details>
-        <summary>Capabilities</summary>
-        <p class="quiet">{capabilityTexts(participant).join(", ")}</p>
+        <summary>
+          <h4 title={nickname}>{nickname}</h4>
+          <span class="model" title={model}>
+            {model}
+          </span>
+          <SlotBar {...slots} />
+        </summary>
+        <p class="quiet">{factTexts(participant, nowMs).join(", ")}</p>
       </details>
+      {trouble === undefined ? null : <p class="trouble">{trouble}</p>}
     </article>
   );
 });

@@ -1,14 +1,6 @@
 import type { ParticipantSummary } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import {
-  budgetText,
-  byMachine,
-  capabilityTexts,
-  conditionOf,
-  connectionText,
-  readinessText,
-  specTexts,
-} from "./participant-facts.ts";
+import { byMachine, conditionOf, factTexts, troubleText } from "./participant-facts.ts";
 
 const load = { active: 0, queued: 0, limit: 2, limitFrom: "engine" as const };
 
@@ -49,67 +41,56 @@ test("participants of one machine are one group, at the place of the first", () 
   ]);
 });
 
+const connection = participant().connection;
+const down = { ...connection, readiness: "down" as const };
+const idle = { active: 0, elsewhere: 0, limit: 2, waiting: 0 };
+
 test.each([
-  ["good", {}],
-  ["busy", { load: { ...load, active: 2 } }],
-  ["busy", { connection: { ...participant().connection, readiness: "loading" } }],
-  ["bad", { connection: { ...participant().connection, readiness: "down" } }],
-  ["bad", { connection: { ...participant().connection, problem: "it is paused" } }],
-  ["off", { status: "offline" }],
-  ["off", { connection: { ...participant().connection, path: "none" } }],
-] as const)("a participant is %s", (condition, overrides) => {
-  expect(conditionOf(participant(overrides as Partial<ParticipantSummary>))).toBe(condition);
+  ["good", {}, idle],
+  ["busy", {}, { ...idle, active: 1, elsewhere: 1 }],
+  ["busy", { connection: { ...connection, readiness: "loading" } }, idle],
+  ["bad", { connection: down }, idle],
+  ["bad", { connection: { ...connection, problem: "it is paused" } }, idle],
+  ["off", { status: "offline" }, idle],
+  ["off", { connection: { ...connection, path: "none" } }, idle],
+] as const)("a participant is %s", (condition, overrides, slots) => {
+  expect(conditionOf(participant(overrides as Partial<ParticipantSummary>), slots)).toBe(condition);
 });
 
-test("a connection and a status are shown as two things", () => {
-  const { connection } = participant();
-  const texts = [
-    { ...connection },
-    { ...connection, connected: false },
-    { ...connection, connected: false, path: "direct" as const },
-    { ...connection, connected: false, path: "none" as const },
-  ].map((each) => connectionText(participant({ connection: each })));
-  expect(texts).toEqual([
-    "through its tunnel",
-    "tunnel lost",
-    "called by the hub",
-    "not connected",
-  ]);
-});
-
-test("a lost connection is not shown as a model that loads", () => {
-  const connection = {
-    ...participant().connection,
-    connected: false,
-    readiness: "loading",
-  } as const;
-  expect(readinessText(connection)).toBe("loading its model");
-  const resuming = { streams: 2, sinceMs: 0 };
-  expect(readinessText({ ...connection, resuming })).toBe("waiting for its connection");
-  expect(conditionOf(participant({ connection: { ...connection, resuming } }))).toBe("busy");
+test.each([
+  [undefined, {}],
+  [undefined, { connection: { ...connection, connected: false, path: "direct" } }],
+  ["offline, seen 5 min ago", { status: "offline", connection: down }],
+  ["tunnel lost", { connection: { ...connection, connected: false } }],
+  ["not connected", { connection: { ...connection, connected: false, path: "none" } }],
+  ["it is paused", { connection: { ...connection, problem: "it is paused" } }],
+  ["its model server does not respond", { connection: down }],
+  ["loading its model: 40 %", { connection: { ...down, readiness: "loading", problem: "40 %" } }],
+  [
+    "waiting for its connection",
+    { connection: { ...connection, readiness: "loading", resuming: { streams: 2, sinceMs: 0 } } },
+  ],
+] as const)("what keeps a participant from taking requests is said once: %s", (text, overrides) => {
+  expect(troubleText(participant(overrides as Partial<ParticipantSummary>), 300_000)).toBe(text);
 });
 
 test("a budget says what is left, and when it is renewed", () => {
   const budget = { tokensPerDay: 10_000, remainingTokens: 2_500, resetAt: 65_000 };
-  expect(budgetText(participant({ budget }), 5_000)).toBe(
-    "2,500 of 10k tokens left today, renewed in 1:00",
+  expect(factTexts(participant({ budget }), 5_000)).toContain(
+    "budget: 2,500 of 10k tokens left today, renewed in 1:00",
   );
-  expect(budgetText(participant(), 0)).toBeUndefined();
 });
 
-test("capabilities that are tried have a question mark, and unsupported ones are left out", () => {
+test("facts are specs of a size that fits, the connection, and capabilities that are not ruled out", () => {
+  const specs = { gpu: "RTX 4090", vram: 24, nested: { a: 1 }, long: "x".repeat(1_000) };
   const capabilities = {
     openResponses: "unknown",
     chatCompletions: "supported",
     embeddings: "unsupported",
   } as const;
-  expect(capabilityTexts(participant({ capabilities }))).toEqual([
-    "openResponses ?",
-    "chatCompletions",
+  const loadedModels = ["llama3", "qwen3"];
+  expect(factTexts(participant({ specs, capabilities, loadedModels }), 0)).toEqual([
+    ...["ada", "RTX 4090", "vram 24 GB", "x".repeat(60), "through its tunnel", "model loaded"],
+    ...["openResponses ?", "chatCompletions"],
   ]);
-});
-
-test("specs are texts and numbers, of a size that fits", () => {
-  const specs = { gpu: "RTX 4090", vram: 24, nested: { a: 1 }, long: "x".repeat(1_000) };
-  expect(specTexts(participant({ specs }))).toEqual(["RTX 4090", "vram 24 GB", "x".repeat(60)]);
 });

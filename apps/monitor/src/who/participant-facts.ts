@@ -1,4 +1,5 @@
 import type { ParticipantSummary, Readiness } from "@roomhub/protocol";
+import type { Slots } from "@roomhub/room-state";
 import { agoText, countText, stopwatchText } from "../parts/figure-text.ts";
 
 /** Participants whose model servers share one machine's slots; undefined for one that shares none. */
@@ -25,45 +26,72 @@ export function byMachine(participants: Iterable<ParticipantSummary>): MachineGr
   return groups;
 }
 
-const readinessWords: Record<Readiness, string> = {
-  ready: "ready for requests",
+const readinessWords: Record<Exclude<Readiness, "ready">, string> = {
   loading: "loading its model",
   "needs-credentials": "its model server refuses its credentials",
   down: "its model server does not respond",
   "wrong-model": "its model server serves another model now",
 };
 
-export function readinessText({ readiness, resuming }: ParticipantSummary["connection"]): string {
+/**
+ * Why it takes no request now, such as `offline, seen 5 min ago`.
+ *
+ * @returns undefined when it can: then its line says all there is
+ */
+export function troubleText(participant: ParticipantSummary, nowMs: number): string | undefined {
+  const { status, lastSeen, connection } = participant;
+  const { path, connected, readiness, resuming, problem } = connection;
+  // While it is online its last sign of life is not sent.
+  if (status === "offline") return `offline, seen ${agoText(nowMs - lastSeen)}`;
   if (resuming !== undefined) return "waiting for its connection";
-  return readinessWords[readiness] ?? readiness;
+  if (path === "none") return because("not connected", problem);
+  if (path === "tunnel" && !connected) return because("tunnel lost", problem);
+  if (readiness === "ready") return problem;
+  return because(readinessWords[readiness] ?? readiness, problem);
 }
 
-/** How requests get there: `through its tunnel`, `called by the hub`, `not connected`. */
-export function connectionText({ connection }: ParticipantSummary): string {
-  if (connection.path === "tunnel")
-    return connection.connected ? "through its tunnel" : "tunnel lost";
-  return connection.path === "direct" ? "called by the hub" : "not connected";
+function because(words: string, problem: string | undefined): string {
+  return problem === undefined ? words : `${words}: ${problem}`;
 }
 
-export type Condition = "good" | "busy" | "bad" | "off";
+type Condition = "good" | "busy" | "bad" | "off";
 
-/** For the colour of a card; its words say the same. */
-export function conditionOf({ status, connection, load }: ParticipantSummary): Condition {
+/** For the colour of a line; its words say the same. */
+export function conditionOf(
+  { status, connection }: ParticipantSummary,
+  { active, elsewhere, limit }: Slots,
+): Condition {
   if (status === "offline" || connection.path === "none") return "off";
   if (connection.readiness === "loading") return "busy";
   if (connection.readiness !== "ready" || connection.problem !== undefined) return "bad";
-  return load.active >= load.limit ? "busy" : "good";
+  return active + elsewhere >= limit ? "busy" : "good";
+}
+
+/** What there is to know besides its line: its id, machine, connection, budget and capabilities. */
+export function factTexts(participant: ParticipantSummary, nowMs: number): string[] {
+  const { id, model, connection, loadedModels, standIn } = participant;
+  const path = { tunnel: ["through its tunnel"], direct: ["called by the hub"], none: [] };
+  const budget = budgetText(participant, nowMs);
+  return [
+    id,
+    ...specTexts(participant),
+    ...path[connection.path],
+    ...(loadedModels?.includes(model) === true ? ["model loaded"] : []),
+    ...(standIn === true ? ["leaves requests for any participant to the others"] : []),
+    ...(budget === undefined ? [] : [`budget: ${budget}`]),
+    ...capabilityTexts(participant),
+  ];
 }
 
 /** What it supports, in the hub's words, such as `chatCompletions`; unknown ones have a question mark. */
-export function capabilityTexts({ capabilities }: ParticipantSummary): string[] {
+function capabilityTexts({ capabilities }: ParticipantSummary): string[] {
   return Object.entries(capabilities)
     .filter(([, value]) => value === "supported" || value === "unknown")
     .map(([name, value]) => (value === "unknown" ? `${name} ?` : name));
 }
 
 /** The machine's parts, such as `RTX 4090` or `vram 24 GB`. */
-export function specTexts({ specs }: ParticipantSummary): string[] {
+function specTexts({ specs }: ParticipantSummary): string[] {
   return Object.entries(specs)
     .filter(([, value]) => typeof value === "string" || typeof value === "number")
     .slice(0, 8)
@@ -74,7 +102,7 @@ export function specTexts({ specs }: ParticipantSummary): string[] {
 }
 
 /** @returns undefined when its agent reports no budget */
-export function budgetText({ budget }: ParticipantSummary, nowMs: number): string | undefined {
+function budgetText({ budget }: ParticipantSummary, nowMs: number): string | undefined {
   if (budget === undefined) return undefined;
   const { tokensPerDay, remainingTokens, requestsPerMinute, resetAt } = budget;
   const parts: string[] = [];
@@ -87,9 +115,4 @@ export function budgetText({ budget }: ParticipantSummary, nowMs: number): strin
     parts.push(`renewed in ${stopwatchText(resetAt - nowMs)}`);
   }
   return parts.join(", ");
-}
-
-/** `online`, or `offline, seen 5 min ago`. While it is online its last sign of life is not sent. */
-export function statusText({ status, lastSeen }: ParticipantSummary, nowMs: number): string {
-  return status === "offline" ? `${status}, seen ${agoText(nowMs - lastSeen)}` : status;
 }

@@ -1,11 +1,11 @@
 import { isLiveAndReady, type ParticipantSummary } from "@roomhub/protocol";
-import { type RoomState, slotsOf } from "@roomhub/room-state";
+import { machineSlots, type MachineSlots, type RoomState, slotsOf } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
 import { plural } from "../parts/figure-text.ts";
 import { pure } from "../parts/pure.ts";
 import { ParticipantCard } from "./participant-card.tsx";
-import { byMachine, type MachineGroup } from "./participant-facts.ts";
+import { byMachine } from "./participant-facts.ts";
 
 export interface ParticipantsPanelProps {
   state: RoomState;
@@ -17,7 +17,7 @@ const manyParticipants = 50;
 /** Between two drawings of many cards. */
 const manyEveryMs = 250;
 
-/** Cards of all participants, those of one machine together. */
+/** All participants, a line for each, those of one machine together. */
 export function ParticipantsPanel(props: ParticipantsPanelProps): VNode {
   const drawn = useRef(props);
   const isMany = props.state.participants.size > manyParticipants;
@@ -28,19 +28,17 @@ export function ParticipantsPanel(props: ParticipantsPanelProps): VNode {
 const Panel = pure(({ state, nowMs }: ParticipantsPanelProps): VNode => {
   const groups = byMachine(state.participants.values());
   const slots = slotsOf(state);
+  const machines = machineSlots(state);
   // Nothing on a card changes more often but what its participant reports.
   const coarseMs = Math.floor(nowMs / 5_000) * 5_000 + 5_000;
-  const cardOf = (participant: ParticipantSummary) => {
-    const { active, limit, elsewhere, waiting } = slots.get(participant.id) ?? noSlots;
-    return (
-      <ParticipantCard
-        key={participant.id}
-        participant={participant}
-        {...{ active, limit, elsewhere, waiting }}
-        nowMs={coarseMs}
-      />
-    );
-  };
+  const cardOf = (participant: ParticipantSummary) => (
+    <ParticipantCard
+      key={participant.id}
+      participant={participant}
+      {...(slots.get(participant.id) ?? noSlots)}
+      nowMs={coarseMs}
+    />
+  );
   return (
     <section class="panel participants" aria-labelledby="participants-title">
       <header class="panel-head">
@@ -48,13 +46,18 @@ const Panel = pure(({ state, nowMs }: ParticipantsPanelProps): VNode => {
         <p class="quiet">{summary(state)}</p>
       </header>
       {groups.length === 0 ? (
-        <p class="empty">No participant has joined. The Invite page has a line to paste.</p>
+        <p class="empty">
+          No participant has joined. <a href="#invite">Invite</a> has a line to paste.
+        </p>
       ) : (
         <div class="cards">
           {groups.map((group) =>
             group.participants.length > 1 ? (
               <section class="machine" key={group.machineId} aria-label="One machine">
-                <h3>{machineText(group)}</h3>
+                <h3>
+                  One machine, {plural(group.participants.length, "participant")}
+                  {busyText(machines.get(group.machineId ?? ""))}
+                </h3>
                 <div class="cards">{group.participants.map(cardOf)}</div>
               </section>
             ) : (
@@ -69,10 +72,12 @@ const Panel = pure(({ state, nowMs }: ParticipantsPanelProps): VNode => {
 
 const noSlots = { active: 0, limit: 0, elsewhere: 0, waiting: 0 };
 
-function machineText({ participants }: MachineGroup): string {
-  const machine = participants[0]?.load.machine;
-  const slots = machine === undefined ? "" : `: ${machine.active} of ${machine.limit} slots busy`;
-  return `One machine, ${plural(participants.length, "participant")}${slots}`;
+/** As many as those of its participants together. */
+function busyText(machine: MachineSlots | undefined): string {
+  if (machine === undefined) return "";
+  const { active, limit, elsewhere } = machine;
+  const besides = elsewhere > 0 ? `, ${elsewhere} with other work` : "";
+  return `: ${active} of ${limit} slots busy${besides}`;
 }
 
 function summary({ participants }: RoomState): string {

@@ -1,18 +1,11 @@
+import type { Slots } from "@roomhub/room-state";
 import type { VNode } from "preact";
 
-export interface SlotBarProps {
-  active: number;
-  limit: number;
-  elsewhere: number;
-  /** requests in the queue that it could serve, as others could */
-  waiting: number;
-}
-
 /** More would be too narrow to count. */
-const drawnSlots = 32;
+const drawnSlots = 16;
 
 /** How busy a participant is: one field per slot, and the same in words. */
-export function SlotBar({ active, limit, elsewhere, waiting }: SlotBarProps): VNode {
+export function SlotBar({ active, limit, elsewhere, waiting }: Slots): VNode {
   const drawn = Math.min(limit, drawnSlots);
   const scale = limit === 0 ? 0 : drawn / limit;
   const busy = Math.ceil(active * scale);
@@ -24,14 +17,12 @@ export function SlotBar({ active, limit, elsewhere, waiting }: SlotBarProps): VN
   const besides = elsewhere > 0 ? `, ${elsewhere} with other work` : "";
   const queue = waiting > 0 ? `, could serve ${waiting} waiting` : "";
   return (
-    <p class="slots">
+    <span class="slots">
       <span class="slot-bar" aria-hidden="true">
         {slots}
-      </span>
-      <span>
-        {active} of {limit} busy{besides}
-        {queue}
-      </span>
-    </p>
+      </span>{" "}
+      {active} of {limit} busy{besides}
+      {queue}
+    </span>
   );
 }

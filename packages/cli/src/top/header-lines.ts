@@ -22,12 +22,13 @@ export function titleLine({ state, link, hubUrl, code, columns, colors }: TopVie
   );
 }
 
-/** Figures of 15 minutes, most important first, since a narrow terminal cuts the line. */
+/** Figures of 15 minutes, or since it began to watch, most important first, since a narrow terminal cuts the line. */
 export function figuresLine({ state, nowMs, columns, colors }: TopView): string {
   const figures = roomFigures(state, nowMs);
-  const { errors, ttftP50Ms, ttftP95Ms, warmShare } = figures;
+  const { errors, sinceMs, ttftP50Ms, ttftP95Ms, warmShare } = figures;
+  const minutes = Math.max(1, Math.round((nowMs - sinceMs) / 60_000));
   const cells: Cell[] = [
-    { text: "15 min:", paint: colors.dim },
+    { text: `${minutes} min:`, paint: colors.dim },
     { text: countOf(figures.requests, "request") },
     { text: `${errors} failed`, paint: errors > 0 ? colors.red : undefined },
   ];

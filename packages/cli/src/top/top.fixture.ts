@@ -91,7 +91,8 @@ export function aView(
   const start = resync(
     initialState(),
     events.length === 0 ? { ...lists, participants: [] } : lists,
-    noonMs,
+    // An empty room has been watched for two minutes, a lively one for longer than figures go back.
+    noonMs - (events.length === 0 ? 120_000 : 1_000_000),
   );
   const state = events.reduce(
     (next, [secondsAgo, event]) => reduce(next, event, noonMs - secondsAgo * 1_000),
