@@ -1,4 +1,5 @@
 import { type Distribution, withSample } from "./distribution.ts";
+import { plusTokens, type TokenSum } from "./token-sum.ts";
 
 /** Length of a bucket. */
 export const BUCKET_MS = 10_000;
@@ -9,13 +10,13 @@ export const KEYS_PER_BUCKET = 1_000;
 /** Stands for persons, models and participants beyond {@link KEYS_PER_BUCKET}; no id may begin with a parenthesis. */
 export const OTHERS = "(others)";
 
-/** Counts of one participant. Tokens are of responses that report them. */
+/** Counts of one participant. */
 export interface ParticipantFigures {
   /** ended, whatever the outcome */
   readonly requests: number;
   /** of these, failed; a request that its client cancelled is none */
   readonly errors: number;
-  readonly outputTokens: number;
+  readonly outputTokens: TokenSum | undefined;
   /** of prompts whose response reports how much came from the cache */
   readonly promptTokens: number;
   /** of `promptTokens`, from the provider's cache */
@@ -30,8 +31,8 @@ export interface PersonUsage {
   readonly model: string;
   readonly requests: number;
   readonly errors: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
+  readonly inputTokens: TokenSum | undefined;
+  readonly outputTokens: TokenSum | undefined;
 }
 
 /** What happened in {@link BUCKET_MS}. */
@@ -56,8 +57,8 @@ export interface Sample {
   model: string;
   isError: boolean;
   ttftMs: number | undefined;
-  inputTokens: number;
-  outputTokens: number;
+  inputTokens: TokenSum | undefined;
+  outputTokens: TokenSum | undefined;
   promptTokens: number;
   cachedTokens: number;
 }
@@ -88,7 +89,7 @@ export function withEnd(
     participants: addedTo(bucket.participants, sample.participantId, OTHERS, (known) => ({
       requests: (known?.requests ?? 0) + 1,
       errors: (known?.errors ?? 0) + errors,
-      outputTokens: (known?.outputTokens ?? 0) + sample.outputTokens,
+      outputTokens: plusTokens(known?.outputTokens, sample.outputTokens),
       promptTokens: (known?.promptTokens ?? 0) + sample.promptTokens,
       cachedTokens: (known?.cachedTokens ?? 0) + sample.cachedTokens,
     })),
@@ -97,8 +98,8 @@ export function withEnd(
       model: key === OTHERS ? OTHERS : sample.model,
       requests: (known?.requests ?? 0) + 1,
       errors: (known?.errors ?? 0) + errors,
-      inputTokens: (known?.inputTokens ?? 0) + sample.inputTokens,
-      outputTokens: (known?.outputTokens ?? 0) + sample.outputTokens,
+      inputTokens: plusTokens(known?.inputTokens, sample.inputTokens),
+      outputTokens: plusTokens(known?.outputTokens, sample.outputTokens),
     })),
   }));
 }

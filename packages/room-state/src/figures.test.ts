@@ -17,6 +17,7 @@ import { watchedFrom, watchedUntil } from "./watched.ts";
 
 const alice = { kind: "name", id: "alice" } as const;
 const bob = { kind: "name", id: "bob" } as const;
+const exactly = (tokens: number) => ({ tokens, worth: "exact" });
 /** Of a page that has been open for longer than the figures go back. */
 const watched = { state: watchedSince(noonMs - 3_600_000) };
 
@@ -52,7 +53,7 @@ describe("tokens", () => {
         .map((point) => point.tokensPerSecond)
         .slice(-3),
     ).toEqual([3, 2, 0]);
-    expect(roomFigures(state, noonMs + BUCKET_MS).outputTokens).toBe(50);
+    expect(roomFigures(state, noonMs + BUCKET_MS).outputTokens).toEqual(exactly(50));
   });
 
   test("that were counted but are not in the usage are not taken back", () => {
@@ -62,13 +63,24 @@ describe("tokens", () => {
       progress("r1", 30),
       complete("r1", { outputTokens: 20 }),
     ]);
-    expect(roomFigures(state, noonMs).outputTokens).toBe(30);
+    expect(series(state, noonMs).at(-1)?.tokensPerSecond).toBe(30);
+    expect(roomFigures(state, noonMs).outputTokens).toEqual(exactly(20));
+  });
+
+  test("of a response that does not report them are what was counted, and else unknown", () => {
+    const counted = after([sent("r1"), first("r1"), progress("r1", 30), complete("r1", {})]);
+    const [row] = usage(counted, noonMs);
+    expect(row?.outputTokens).toEqual({ tokens: 30, worth: "estimate" });
+    expect(row?.inputTokens).toEqual({ tokens: 0, worth: "unknown" });
+    const unseen = after([sent("r1"), complete("r1", {})]);
+    expect(usage(unseen, noonMs)[0]?.outputTokens).toEqual({ tokens: 0, worth: "unknown" });
   });
 });
 
-test("tokens of a stream that fails are its participant's", () => {
-  const state = after([sent("r1"), first("r1"), progress("r1", 30), failure("r1")]);
-  expect(participantFigures(state, noonMs).get("ana-llama3")?.outputTokens).toBe(30);
+test("tokens of a stream that fails are its participant's, as far as they were counted", () => {
+  const state = after([sent("r1"), first("r1"), progress("r1", 30), failure("r1"), failure("r2")]);
+  const { outputTokens } = participantFigures(state, noonMs).get("ana-llama3") ?? {};
+  expect(outputTokens).toEqual({ tokens: 30, worth: "estimate" });
 });
 
 describe("the warm share", () => {
@@ -99,7 +111,9 @@ test("figures are of the last 15 minutes, of participants and of all", () => {
     failure("r2", { participantId: "bea-qwen3" }),
     failure("r3", { participantId: null, model: "gpt-9", stage: "routing" }),
   ]);
-  expect(roomFigures(state, noonMs)).toMatchObject({ requests: 3, errors: 2, outputTokens: 5 });
+  expect(roomFigures(state, noonMs)).toMatchObject({
+    ...{ requests: 3, errors: 2, outputTokens: exactly(5) },
+  });
   expect(Math.round(roomFigures(state, noonMs).ttftP95Ms ?? 0)).toBeCloseTo(200, -1);
   expect([...participantFigures(state, noonMs)].map(([id, one]) => [id, one.errors])).toEqual([
     ["ana-llama3", 0],
@@ -176,14 +190,18 @@ test("usage is by person and model, most tokens first", () => {
     failure("r5", { client: { kind: "none", id: "" }, participantId: null }),
   ]);
   expect(
-    usage(state, noonMs).map((row) => [row.person, row.model, row.requests, row.outputTokens]),
+    usage(state, noonMs).map((row) => [
+      ...[row.person, row.model, row.requests, row.outputTokens?.tokens],
+    ]),
   ).toEqual([
     ["bob", "llama3", 1, 90],
     ["alice", "llama3", 2, 11],
     ["alice", "qwen3", 1, 1],
-    ["", "", 1, 0],
+    ["", "", 1, undefined],
   ]);
-  expect(usage(state, noonMs)[1]).toMatchObject({ inputTokens: 100, errors: 0 });
+  // One of the two does not report its input.
+  const inputTokens = { tokens: 100, worth: "estimate" };
+  expect(usage(state, noonMs)[1]).toMatchObject({ inputTokens, errors: 0 });
 });
 
 test.each([
@@ -197,7 +215,7 @@ test.each([
   for (const bucket of state.buckets) expect(bucket.usage.size).toBeLessThanOrEqual(1_001);
   const rows = usage(state, noonMs + 1_200 * stepMs);
   expect(rows).toHaveLength(1_001);
-  expect(rows.at(-1)).toMatchObject({ person: OTHERS, requests: 200, outputTokens: 200 });
+  expect(rows.at(-1)).toMatchObject({ person: OTHERS, requests: 200, outputTokens: exactly(200) });
 });
 
 test("a participant has a point per bucket, with its own requests, errors and warm share", () => {

@@ -10,6 +10,7 @@ import {
 } from "./buckets.ts";
 import { percentile } from "./distribution.ts";
 import type { RoomState } from "./state.ts";
+import { plusTokens, type TokenSum } from "./token-sum.ts";
 import { watchedMs } from "./watched.ts";
 
 /** Of the last 15 minutes, in the order in which requests ended. */
@@ -19,7 +20,8 @@ export interface RoomFigures {
   /** ended, whatever the outcome */
   readonly requests: number;
   readonly errors: number;
-  readonly outputTokens: number;
+  /** of requests that ended */
+  readonly outputTokens: TokenSum | undefined;
   /** of all streams that run now, together */
   readonly tokensPerSecond: number;
   /** time to the first token; undefined without a request that had one. Exact to 3 % */
@@ -69,7 +71,7 @@ export function roomFigures(state: RoomState, nowMs: number): RoomFigures {
     sinceMs: sinceOf(state, nowMs),
     requests: total.requests,
     errors: total.errors,
-    outputTokens: buckets.reduce((tokens, bucket) => tokens + bucket.outputTokens, 0),
+    outputTokens: total.outputTokens,
     tokensPerSecond: rate,
     ttftP50Ms: percentile(ttft, 0.5),
     ttftP95Ms: percentile(ttft, 0.95),
@@ -112,7 +114,9 @@ export function usage(state: RoomState, nowMs: number): PersonUsage[] {
     }
   }
   const sorted = [...rows.values()].sort(
-    (one, other) => other.outputTokens - one.outputTokens || other.requests - one.requests,
+    (one, other) =>
+      (other.outputTokens?.tokens ?? 0) - (one.outputTokens?.tokens ?? 0) ||
+      other.requests - one.requests,
   );
   for (const row of sorted.splice(KEYS_PER_BUCKET)) {
     others = together(others, { ...row, person: OTHERS, model: OTHERS });
@@ -194,15 +198,16 @@ function point(startMs: number, bucket: Bucket | undefined, lengthMs: number): S
 }
 
 function sum(list: Iterable<ParticipantFigures>): ParticipantFigures {
-  const total = { requests: 0, errors: 0, outputTokens: 0, promptTokens: 0, cachedTokens: 0 };
+  const total = { requests: 0, errors: 0, promptTokens: 0, cachedTokens: 0 };
+  let outputTokens: TokenSum | undefined;
   for (const figures of list) {
     total.requests += figures.requests;
     total.errors += figures.errors;
-    total.outputTokens += figures.outputTokens;
+    outputTokens = plusTokens(outputTokens, figures.outputTokens);
     total.promptTokens += figures.promptTokens;
     total.cachedTokens += figures.cachedTokens;
   }
-  return total;
+  return { ...total, outputTokens };
 }
 
 function together(one: PersonUsage | undefined, other: PersonUsage): PersonUsage {
@@ -211,8 +216,8 @@ function together(one: PersonUsage | undefined, other: PersonUsage): PersonUsage
     ...one,
     requests: one.requests + other.requests,
     errors: one.errors + other.errors,
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
+    inputTokens: plusTokens(one.inputTokens, other.inputTokens),
+    outputTokens: plusTokens(one.outputTokens, other.outputTokens),
   };
 }
 

@@ -29,5 +29,6 @@ export type { RoomEvent } from "./room-event.ts";
 export { type RoomSource, roomSource } from "./room-source.ts";
 export { machineSlots, type MachineSlots, type Slots, slotsOf } from "./slots.ts";
 export { canReplaceStandIn } from "./stand-ins.ts";
+export { plusTokens, type TokenSum, tokensOf, tokenText } from "./token-sum.ts";
 export { initialState, type RoomState } from "./state.ts";
 export { isWatched, type WatchedTime } from "./watched.ts";

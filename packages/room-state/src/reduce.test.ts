@@ -104,7 +104,8 @@ describe("a request", () => {
     expect(after([first("r9"), progress("r9", 5)], { state: before }).running.size).toBe(0);
     const state = after([complete("r9", { outputTokens: 3 })], { state: before });
     expect(state.recent).toHaveLength(1);
-    expect(roomFigures(state, noonMs)).toMatchObject({ requests: 1, outputTokens: 3 });
+    const outputTokens = { tokens: 3, worth: "exact" };
+    expect(roomFigures(state, noonMs)).toMatchObject({ requests: 1, outputTokens });
   });
 });
 

@@ -22,6 +22,7 @@ import { appended, withEntry, withoutEntry } from "./immutable.ts";
 import type { RoomEvent } from "./room-event.ts";
 import { began, ended, progressed, queued, sent } from "./running-requests.ts";
 import type { RoomState } from "./state.ts";
+import { tokensOf } from "./token-sum.ts";
 
 /**
  * The state after one event of the room's stream, with or without `?detail=1`, in either spelling of event names. Contract
@@ -108,17 +109,18 @@ function withProgress(state: RoomState, event: ProgressPayload, nowMs: number): 
 }
 
 function withDone(state: RoomState, event: CompletePayload, nowMs: number): RoomState {
-  const { inputTokens, cachedInputTokens, outputTokens = 0 } = event.metrics;
+  const { inputTokens, cachedInputTokens, outputTokens } = event.metrics;
+  const counted = countedTokens(state, event.requestId);
   // Progress counts chunks, of which a provider may send more than tokens: never less than before.
-  const more = Math.max(0, outputTokens - countedTokens(state, event.requestId));
+  const more = Math.max(0, (outputTokens ?? 0) - counted);
   const sample = {
     participantId: event.participantId,
     person: clientText(event.client) ?? "",
     model: event.model,
     isError: false,
     ttftMs: event.metrics.ttftMs,
-    inputTokens: inputTokens ?? 0,
-    outputTokens,
+    inputTokens: tokensOf(inputTokens),
+    outputTokens: tokensOf(outputTokens, counted),
     ...promptOf(event),
   };
   const buckets = withEnd(withTokens(state.buckets, more, nowMs), sample, nowMs);
@@ -141,14 +143,16 @@ function withFailure(
   nowMs: number,
 ): RoomState {
   const request = failed(event, nowMs);
+  const counted = countedTokens(state, event.requestId);
   const sample = {
     participantId: event.participantId ?? NOWHERE,
     person: clientText(event.client) ?? "",
     model: event.participantId === null ? "" : (event.model ?? ""),
     isError: request.kind === "failed",
     ttftMs: undefined,
-    inputTokens: 0,
-    outputTokens: countedTokens(state, event.requestId),
+    inputTokens: undefined,
+    // One that failed before its first token has used none.
+    outputTokens: counted === 0 ? undefined : tokensOf(undefined, counted),
     promptTokens: 0,
     cachedTokens: 0,
   };

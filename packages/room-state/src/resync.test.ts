@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { roomFigures } from "./figures.ts";
+import { roomFigures, series } from "./figures.ts";
 import { reduce } from "./reduce.ts";
 import { resync } from "./resync.ts";
 import {
@@ -38,9 +38,9 @@ describe("the first time", () => {
     const requests = [listed("r1", { state: "streaming", firstAt: noonMs, outputTokens: 60 })];
     let state = resync(initialState(), { participants: [], requests }, noonMs);
     state = reduce(state, progress("r1", 70), noonMs);
-    expect(roomFigures(state, noonMs).outputTokens).toBe(10);
+    expect(series(state, noonMs).at(-1)?.tokensPerSecond).toBe(10);
     state = reduce(state, complete("r1", { outputTokens: 75 }), noonMs);
-    expect(roomFigures(state, noonMs).outputTokens).toBe(15);
+    expect(series(state, noonMs).at(-1)?.tokensPerSecond).toBe(15);
   });
 
   test("the rate of a stream that began before is that of what is watched, whatever the hub's clock", () => {

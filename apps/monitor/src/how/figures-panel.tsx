@@ -6,6 +6,7 @@ import {
   roomFigures,
   type RoomState,
   series,
+  tokenText,
   usage,
 } from "@roomhub/room-state";
 import { Component, type VNode } from "preact";
@@ -86,7 +87,7 @@ function Plots({ state, nowMs }: FiguresProps): VNode {
           names={["tokens/s"]}
           colors={["--good"]}
           data={tokenLines(points)}
-          summary={`${rateText(room.tokensPerSecond)} now, ${countText(room.outputTokens)} tokens${warm}`}
+          summary={`${rateText(room.tokensPerSecond)} now, ${tokenText(room.outputTokens, countText)} tokens${warm}`}
         />
         <Plot
           title="Requests"
@@ -129,7 +130,7 @@ function PerParticipant({ state, nowMs }: FiguresProps): VNode {
           nameOf(id),
           countText(figures.requests),
           countText(figures.errors),
-          countText(figures.outputTokens),
+          tokenText(figures.outputTokens, countText),
           figures.warmShare === undefined ? "–" : shareText(figures.warmShare),
         ])}
       />
@@ -180,8 +181,8 @@ function PerPerson({ state, nowMs }: FiguresProps): VNode {
             used.model,
             countText(used.requests),
             countText(used.errors),
-            countText(used.inputTokens),
-            countText(used.outputTokens),
+            tokenText(used.inputTokens, countText),
+            tokenText(used.outputTokens, countText),
           ])}
       />
     </section>

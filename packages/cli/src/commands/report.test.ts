@@ -32,8 +32,8 @@ test("a report is a sentence and tables", async () => {
     routing  model_not_found  1
 
     PERSON  PARTICIPANT  MODEL   REQUESTS  ERRORS  INPUT  OUTPUT  CACHED
-    alice   ana-llama3   llama3  1         0       0      80      0
-    -       -            -       1         1       0      0       0
+    alice   ana-llama3   llama3  1         0       –      80      –
+    -       -            -       1         1       –      –       –
     "
   `);
 });
@@ -41,7 +41,10 @@ test("a report is a sentence and tables", async () => {
 test("report --json is one object", async () => {
   const world = makeWorld(filesWith({ one: lines }));
   await world.run("report", "one", "--json");
-  expect(JSON.parse(world.stdout.text)).toMatchObject({ requests: 2, errors: 1, missedEvents: 0 });
+  expect(JSON.parse(world.stdout.text)).toMatchObject({
+    ...{ requests: 2, errors: 1, missedEvents: 0 },
+    usage: [{ outputTokens: 80, inputTokens: null }, { outputTokens: null }],
+  });
 });
 
 test("report --html is one page without a script, in which nothing from the network is markup", async () => {

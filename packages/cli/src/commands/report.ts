@@ -6,6 +6,7 @@ import { reportHtml } from "../report/report-html.ts";
 import { ReportSums } from "../report/report-sums.ts";
 import { reportText } from "../report/report-text.ts";
 import { writeJson } from "../terminal/text.ts";
+import { usageJson } from "../usage/usage-sums.ts";
 
 interface ReportOptionValues {
   json?: boolean;
@@ -32,7 +33,7 @@ async function report(
   const sums = new ReportSums();
   for (const file of files) await readInto(context, sums, file);
   const result = sums.report();
-  if (json) writeJson(context.stdout, result);
+  if (json) writeJson(context.stdout, { ...result, usage: result.usage.map(usageJson) });
   else if (html) context.stdout.write(reportHtml(result));
   else context.stdout.write(reportText(result, context.stdout.columns));
 }

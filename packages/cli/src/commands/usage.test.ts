@@ -40,7 +40,7 @@ test("in a pipe, usage prints its table once, at the end", async () => {
   expect(world.stdout.text).toMatchInlineSnapshot(`
     "PERSON  PARTICIPANT  MODEL   REQUESTS  ERRORS  INPUT  OUTPUT  CACHED
     alice   ana-llama3   llama3  2         0       20     10      8
-    -       -            -       1         1       0      0       0
+    -       -            -       1         1       –      –       –
     "
   `);
   expect(world.stderr.text).toBe("counting the requests of room ABC234 from now on\n");
@@ -88,11 +88,11 @@ test("usage --json prints each row that changed, with all of its sums", async ()
     ...[1, 2].map((requests) => ({
       ...{ person: "alice", participantId: "ana-llama3", model: "llama3", requests, errors: 0 },
       ...{ inputTokens: 10 * requests, outputTokens: 5 * requests },
-      cachedInputTokens: 4 * requests,
+      ...{ cachedInputTokens: 4 * requests, estimated: [] },
     })),
     {
       ...{ person: "-", participantId: "-", model: "-", requests: 1, errors: 1 },
-      ...{ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+      ...{ inputTokens: null, outputTokens: null, cachedInputTokens: null, estimated: [] },
     },
   ]);
 });

@@ -4,7 +4,7 @@ import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { canErase } from "../terminal/progress.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { duration, safe, writeJson } from "../terminal/text.ts";
-import { UsageSums } from "../usage/usage-sums.ts";
+import { usageJson, UsageSums } from "../usage/usage-sums.ts";
 import { createUsageScreen, usageTable } from "../usage/usage-table.ts";
 
 const intervalMs = 1_000;
@@ -64,7 +64,7 @@ function outputOf(context: CliContext, sums: UsageSums, isJson: boolean): UsageO
   const isLive = stdout.isTTY && canErase({ stderr: stdout, env: context.env });
   const show = (isEnd: boolean) => {
     const changed = sums.takeChanged();
-    if (isJson) for (const row of changed) writeJson(stdout, row);
+    if (isJson) for (const row of changed) writeJson(stdout, usageJson(row));
     else if (isLive) {
       if (changed.length > 0) screen(sums.rows());
     } else if (isEnd) stdout.write(usageTable(sums.rows(), stdout.columns));

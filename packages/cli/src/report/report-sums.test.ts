@@ -27,7 +27,11 @@ test("requests, errors, speed and usage are summed", () => {
     ttftMs: { p50: 123, p95: 123, p99: 123 },
     tokensPerSecond: { p50: 32.8, p95: 32.8, p99: 32.8 },
     usage: [
-      expect.objectContaining({ person: "alice", requests: 1, outputTokens: 80 }),
+      expect.objectContaining({
+        person: "alice",
+        requests: 1,
+        outputTokens: { tokens: 80, worth: "exact" },
+      }),
       expect.objectContaining({ person: "-", requests: 2, errors: 2 }),
     ],
     missedEvents: 0,

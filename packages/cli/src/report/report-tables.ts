@@ -1,4 +1,5 @@
 import { countOf } from "../terminal/text.ts";
+import { usageCells, usageHeadings } from "../usage/usage-table.ts";
 import type { Percentiles } from "./quantiles.ts";
 import type { Report } from "./report-sums.ts";
 
@@ -46,16 +47,8 @@ export function reportTables(report: Report): ReportTable[] {
     },
     {
       title: "Usage",
-      headings: [
-        ...["person", "participant", "model"],
-        ...["requests", "errors", "input", "output", "cached"],
-      ],
-      rows: usage.map((row) => [
-        ...[row.person, row.participantId, row.model],
-        ...[row.requests, row.errors, row.inputTokens, row.outputTokens, row.cachedInputTokens].map(
-          String,
-        ),
-      ]),
+      headings: usageHeadings,
+      rows: usage.map(usageCells),
     },
   ];
   return tables.filter(({ rows }) => rows.length > 0);

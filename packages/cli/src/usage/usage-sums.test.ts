@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { HubEvent } from "@roomhub/protocol";
 import { aComplete, aFailure } from "../test-context.fixture.ts";
-import { UsageSums } from "./usage-sums.ts";
+import { usageJson, UsageSums } from "./usage-sums.ts";
 
 function complete(over: object = {}, metrics: object = {}): HubEvent {
   return {
@@ -12,6 +12,23 @@ function complete(over: object = {}, metrics: object = {}): HubEvent {
 }
 
 const bob = { client: { kind: "key", id: "5f0c1a2b", user: "bob" } };
+
+const exactly = (tokens: number) => ({ tokens, worth: "exact" });
+const unknown = { tokens: 0, worth: "unknown" };
+
+test("for programs, unknown tokens are null, and sums that lack some responses are named", () => {
+  const sums = new UsageSums();
+  sums.note(complete({}, { inputTokens: 10, outputTokens: 5 }));
+  sums.note(complete({}, { outputTokens: 5 }));
+  sums.note(aFailure);
+  expect(sums.rows().map(usageJson)).toMatchObject([
+    {
+      ...{ person: "alice", inputTokens: 10, outputTokens: 10, cachedInputTokens: null },
+      estimated: ["inputTokens"],
+    },
+    { person: "-", inputTokens: null, outputTokens: null, cachedInputTokens: null, estimated: [] },
+  ]);
+});
 
 test("requests are summed per person, participant and model, those with most tokens first", () => {
   const sums = new UsageSums();
@@ -24,15 +41,18 @@ test("requests are summed per person, participant and model, those with most tok
   expect(sums.rows()).toEqual([
     {
       ...{ person: "key:5f0c1a2b/bob", participantId: "ana-llama3", model: "llama3" },
-      ...{ requests: 1, errors: 0, inputTokens: 100, outputTokens: 0, cachedInputTokens: 0 },
+      ...{ requests: 1, errors: 0, inputTokens: exactly(100) },
+      ...{ outputTokens: unknown, cachedInputTokens: unknown },
     },
     {
       ...{ ...ana, model: "llama3", requests: 2, errors: 0 },
-      ...{ inputTokens: 20, outputTokens: 10, cachedInputTokens: 4 },
+      ...{ inputTokens: exactly(20), outputTokens: exactly(10) },
+      // One of the two responses does not say.
+      cachedInputTokens: { tokens: 4, worth: "estimate" },
     },
     {
       ...{ ...ana, model: "qwen3", requests: 1, errors: 0 },
-      ...{ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
+      ...{ inputTokens: unknown, outputTokens: unknown, cachedInputTokens: unknown },
     },
   ]);
 });

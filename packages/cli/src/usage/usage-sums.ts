@@ -1,4 +1,5 @@
 import { clientText, type HubEvent } from "@roomhub/protocol";
+import { plusTokens, type TokenSum, tokensOf } from "@roomhub/room-state";
 
 /** What one person used of one model of one participant. */
 export interface UsageRow {
@@ -11,11 +12,23 @@ export interface UsageRow {
   /** that ended, failed ones included */
   requests: number;
   errors: number;
-  /** tokens as far as model servers report them */
-  inputTokens: number;
-  outputTokens: number;
+  /** of complete responses; undefined while there is none */
+  inputTokens: TokenSum | undefined;
+  outputTokens: TokenSum | undefined;
   /** of the input tokens, those that the model server had cached */
-  cachedInputTokens: number;
+  cachedInputTokens: TokenSum | undefined;
+}
+
+const tokenFields = ["inputTokens", "outputTokens", "cachedInputTokens"] as const;
+
+/** A row for programs: tokens that are not known are null, and `estimated` names the sums that lack some responses. */
+export function usageJson(row: UsageRow): object {
+  const tokens = tokenFields.map((field) => {
+    const sum = row[field];
+    return [field, sum === undefined || sum.worth === "unknown" ? null : sum.tokens];
+  });
+  const estimated = tokenFields.filter((field) => row[field]?.worth === "estimate");
+  return { ...row, ...Object.fromEntries(tokens), estimated };
 }
 
 const maxPersons = 1_000;
@@ -36,10 +49,9 @@ export class UsageSums {
     row.requests++;
     if (event.type === "llm.error") row.errors++;
     else {
-      const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0 } = event.metrics;
-      row.inputTokens += inputTokens;
-      row.outputTokens += outputTokens;
-      row.cachedInputTokens += cachedInputTokens;
+      const { metrics } = event;
+      for (const field of tokenFields)
+        row[field] = plusTokens(row[field], tokensOf(metrics[field]));
     }
     this.#changed.add(row);
   }
@@ -47,7 +59,7 @@ export class UsageSums {
   /** Those with most tokens first. */
   rows(): UsageRow[] {
     return [...this.#rows.values()].sort(
-      (one, other) => tokensOf(other) - tokensOf(one) || other.requests - one.requests,
+      (one, other) => allTokens(other) - allTokens(one) || other.requests - one.requests,
     );
   }
 
@@ -82,13 +94,13 @@ export class UsageSums {
     if (this.#rows.size >= maxRows && of.participantId !== others) {
       return this.#row({ person: others, participantId: others, model: others });
     }
-    const none = { requests: 0, errors: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
-    const row = { ...of, ...none };
+    const none = { inputTokens: undefined, outputTokens: undefined, cachedInputTokens: undefined };
+    const row: UsageRow = { ...of, requests: 0, errors: 0, ...none };
     this.#rows.set(key, row);
     return row;
   }
 }
 
-function tokensOf({ inputTokens, outputTokens }: UsageRow): number {
-  return inputTokens + outputTokens;
+function allTokens({ inputTokens, outputTokens }: UsageRow): number {
+  return (inputTokens?.tokens ?? 0) + (outputTokens?.tokens ?? 0);
 }

@@ -1,19 +1,22 @@
+import { tokenText } from "@roomhub/room-state";
 import type { Terminal } from "../context.ts";
 import { safe, formatTable } from "../terminal/text.ts";
 import type { UsageRow } from "./usage-sums.ts";
 
 /** So that a terminal of the usual height has room for it: what has scrolled away cannot be replaced. */
 const mostRowsShown = 20;
-const headings = [
-  "person",
-  "participant",
-  "model",
-  "requests",
-  "errors",
-  "input",
-  "output",
-  "cached",
+export const usageHeadings: readonly string[] = [
+  ...["person", "participant", "model"],
+  ...["requests", "errors", "input", "output", "cached"],
 ];
+
+/** The cells of a row, as they came from the network. Tokens that are not known are `–`, and an estimate begins with `≈`. */
+export function usageCells(row: UsageRow): string[] {
+  return [
+    ...[row.person, row.participantId, row.model, String(row.requests), String(row.errors)],
+    ...[row.inputTokens, row.outputTokens, row.cachedInputTokens].map((sum) => tokenText(sum)),
+  ];
+}
 
 /**
  * @param most - rows; the rest are one line with their count
@@ -24,16 +27,9 @@ export function usageTable(
   columns: number | undefined,
   most: number = Number.POSITIVE_INFINITY,
 ): string {
-  const shown = rows
-    .slice(0, most)
-    .map((row) => [
-      ...[safe(row.person), safe(row.participantId), safe(row.model)],
-      ...[row.requests, row.errors, row.inputTokens, row.outputTokens, row.cachedInputTokens].map(
-        String,
-      ),
-    ]);
+  const shown = rows.slice(0, most).map((row) => usageCells(row).map(safe));
   const left = rows.length - shown.length;
-  return formatTable(headings, shown, columns) + (left > 0 ? `… ${left} more rows\n` : "");
+  return formatTable(usageHeadings, shown, columns) + (left > 0 ? `… ${left} more rows\n` : "");
 }
 
 /**
