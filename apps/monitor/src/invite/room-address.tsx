@@ -1,8 +1,8 @@
 import type { Invite } from "@roomhub/client";
+import { isForOthers } from "@roomhub/protocol";
 import type { VNode } from "preact";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { pure } from "../parts/pure.ts";
-import { isForOthers } from "./invite-lines.ts";
 import { QrCode } from "./qr-code.tsx";
 
 /** Where the room is: for a phone's camera, and for programs. */
@@ -18,7 +18,7 @@ export const RoomAddress = pure(({ hubUrl, room }: Invite): VNode => {
           <code>{baseUrl}</code>
         </pre>
         <CopyButton label="Copy" text={() => baseUrl} />
-        {isForOthers({ hubUrl, room }) ? null : (
+        {isForOthers(hubUrl) ? null : (
           <p class="quiet">
             It works on this machine only. <a href="#invite">For others</a>
           </p>
