@@ -1,5 +1,6 @@
 import type { HubEvent, ParticipantSummary } from "@roomhub/protocol";
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
@@ -10,7 +11,7 @@ import {
 } from "../support/hub/start-cluster.ts";
 import { freePort } from "../support/programs/nginx.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
-import { createGate, until } from "../support/waiting.ts";
+import { createGate, until, within } from "../support/waiting.ts";
 
 /** Three hubs of which one is the home of each room. */
 async function startHomes(options: ClusterHubOptions = {}) {
@@ -162,6 +163,82 @@ describe("a request that waits when its home stops", () => {
       "llm.request",
       "llm.complete",
     ]);
+  });
+});
+
+/** A request whose body ends when `send` is called. Resolves when its hub reads it. */
+async function begin(url: string, json: object) {
+  const body = JSON.stringify(json);
+  const headers = { "content-length": body.length, expect: "100-continue" };
+  const sent = request(url, { method: "POST", agent: false, headers });
+  const response = once(sent, "response") as Promise<[IncomingMessage]>;
+  sent.flushHeaders();
+  await within(once(sent, "continue"), "a hub that reads the body");
+  sent.write(body.slice(0, 5));
+  return async () => {
+    sent.end(body.slice(5));
+    const [{ statusCode }] = await within(response, "a response");
+    return statusCode;
+  };
+}
+
+describe("a change that is on its way when its home stops", () => {
+  test.each([0, 1])("is made at the next one, when it came by hub %i", async (at) => {
+    const gate = createGate();
+    await using provider = await startFakeProvider({
+      behave: () => ({ kind: "normal", gate: gate.opened, gateAfterChunks: 1 }),
+    });
+    await using cluster = await startHomes();
+    const [one, other] = cluster.hubs;
+    const code = await other.createRoom("swordfish");
+    await one.fetch(`/rooms/${code}/participants`);
+    const password = "swordfish";
+    await using _ada = await joinTunnel(one, code, { endpoint: provider.url, password });
+    await ready(other, code);
+    await cluster.linked();
+    const running = await chat(one, code, true);
+    const { url } = cluster.hubs[at]!;
+    const bob = { nickname: "Bob", model: "m", endpoint: "http://10.0.0.1:1", password };
+    const parts = await Promise.all([
+      begin(`${url}/rooms/${code}/join`, { ...bob, id: "bob" }),
+      begin(`${url}/rooms/${code}/health`, { id: "ada" }),
+    ]);
+    const closed = one.hub.close();
+    await ready(other, code);
+    expect(await Promise.all(parts.map((send) => send()))).toEqual([201, 200]);
+    const ids = await other.fetch(`/rooms/${code}/participants`);
+    expect(await ids.json()).toMatchObject({ participants: [{ id: "ada" }, { id: "bob" }] });
+    gate.open();
+    expect((await running.text()).trimEnd().endsWith("data: [DONE]")).toBe(true);
+    await closed;
+  });
+
+  test("is made once: a join whose password is checked meanwhile", async () => {
+    await using cluster = await startHomes();
+    const [first, ...others] = cluster.hubs;
+    const code = await first.createRoom("swordfish");
+    const join = { model: "m", endpoint: "http://10.0.0.1:1", password: "swordfish" };
+    const eve = await first.client.join(code, { ...join, id: "eve", nickname: "Eve" });
+    await cluster.linked();
+    await first.hub.close();
+    // A hub that has not seen the right password yet checks one after the other, some 90 ms each.
+    const changed = await others[0]!.fetch(`/v1/rooms/${code}/participants/eve`, {
+      ...{ method: "PUT", json: {} },
+      headers: { "x-participant-token": eve.participantToken ?? "" },
+    });
+    const { tunnel } = (await changed.json()) as { tunnel: { url: string } };
+    const home = others.find(({ port }) => tunnel.url.includes(`:${port}/`));
+    const other = others.find((one) => one !== home);
+    const ids = ["ada", "bob", "cyd", "dan"];
+    const joins = await Promise.all(
+      ids.map((id) => begin(`${other?.url}/rooms/${code}/join`, { ...join, id, nickname: id })),
+    );
+    const statuses = Promise.all(joins.map((send) => send()));
+    await home?.hub.close();
+    expect(await statuses).toEqual([201, 201, 201, 201]);
+    const listed = await other!.fetch(`/rooms/${code}/participants`);
+    const { participants } = (await listed.json()) as { participants: ParticipantSummary[] };
+    expect(participants.map(({ id }) => id).sort()).toEqual([...ids, "eve"]);
   });
 });
 

@@ -209,6 +209,7 @@ export class HubHomes {
           storedAt: Math.round(wallMs()),
         }),
       isElsewhere: (code) => this.homes.placeOf(code).kind === "there",
+      isLeaving: (code) => this.homes.isLeaving(code),
       confirm: (code) => this.homes.confirm(code),
       wallMs,
       reportBug,

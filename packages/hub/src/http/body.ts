@@ -151,15 +151,20 @@ class BodyReading {
   }
 }
 
-/** A management body, decoded. @throws HubError `invalid_json`, also for an empty one; and as {@link readBody} */
-export async function readJson(
+/** A management body. @throws HubError as {@link readBody} */
+export async function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
-): Promise<unknown> {
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   await readWhole(request, response, limits, (chunk) => void chunks.push(chunk));
-  const text = Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
+}
+
+/** @throws HubError `invalid_json`, also for an empty one */
+export function jsonIn(body: Buffer): unknown {
+  const text = body.toString("utf8");
   try {
     return JSON.parse(text) as unknown;
   } catch {

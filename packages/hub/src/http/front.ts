@@ -5,7 +5,7 @@ import { asHubError, HubError } from "../errors.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import type { MoveRequest } from "../inference/inference-call.ts";
 import { getRoom } from "../operations/rooms.ts";
-import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
+import { hasBody, jsonIn, managementBodyLimits, readBytes, skipBody } from "./body.ts";
 import { answerPreflight } from "./cors.ts";
 import { sendError } from "./error-response.ts";
 import type { Arrival, FrontDeps, RoomPlaces } from "./front-deps.ts";
@@ -23,7 +23,7 @@ import { OpenApiDocument } from "./openapi.ts";
 import type { ParseFailures } from "./parse-failures.ts";
 import { checkRequest } from "./request-gate.ts";
 import { setCommonHeaders } from "./response-head.ts";
-import type { JsonRoute, Route, RouteRequest } from "./route.ts";
+import type { JsonRoute, Route, RouteRequest, RouteResponse } from "./route.ts";
 import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
@@ -132,12 +132,14 @@ export class Front {
       return;
     }
     const { route } = match;
+    const { places } = this.#deps;
+    const onMoved = places && moverOf(places, { route, requestId, refuse }, request, response);
     if (route.kind === "inference" || route.kind === "stored-response") {
-      this.#relay(request, response, requestId, match, refuse);
+      this.#relay(request, response, requestId, match, refuse, onMoved);
       return;
     }
     setCommonHeaders(response, requestId, "openai");
-    this.#serveHere(request, response, match, refuse);
+    this.#serveHere(request, response, match, refuse, onMoved);
   }
 
   /** What a participant serves. The head is written in one go, see {@link headPairs}. */
@@ -147,6 +149,7 @@ export class Front {
     requestId: string,
     { route, params }: RouteMatch,
     refuse: (error: unknown) => void,
+    onMoved: MoveRequest | undefined,
   ): void {
     this.#refuseWhileDraining(response);
     const code = params["code"] ?? "";
@@ -154,7 +157,6 @@ export class Front {
     const { piped, places } = this.#deps;
     const delivery = piped?.deliveryOf(request);
     const ageMs = piped?.ageMsOf(request) ?? 0;
-    const onMoved = places && moverOf(places, { route, requestId, refuse }, request, response);
     if (route.kind === "inference") {
       const { surface } = route;
       places?.entered(code, request);
@@ -176,6 +178,7 @@ export class Front {
     response: ServerResponse,
     match: RouteMatch,
     refuse: (error: unknown) => void,
+    onMoved: MoveRequest | undefined,
   ): void {
     const { route, params } = match;
     switch (route.kind) {
@@ -192,7 +195,7 @@ export class Front {
           servePage(request, response, route.page, match, this.#deps).catch(refuse);
           return;
         }
-        this.#serveJson(request, response, match, route).catch(refuse);
+        this.#serveJson(request, response, match, route, onMoved).catch(refuse);
         return;
       case "events":
         if (request.method === "HEAD") {
@@ -237,21 +240,35 @@ export class Front {
     response: ServerResponse,
     match: RouteMatch,
     route: JsonRoute,
+    onMoved: MoveRequest | undefined,
   ): Promise<void> {
-    const { limits, peers } = this.#deps;
+    const { limits, peers, operations } = this.#deps;
+    const startedMs = operations.nowMs();
     const body = route.hasBody
-      ? await readJson(request, response, managementBodyLimits(limits))
+      ? await readBytes(request, response, managementBodyLimits(limits))
       : undefined;
+    const room = operations.registry.findRoom(match.params["code"] ?? "");
     const routed: RouteRequest = {
       params: match.params,
       query: queryOf(request.url ?? "/"),
-      body,
+      body: body && jsonIn(body),
       peer: peers.peerOf(request),
       onlyIfNew: request.headers["if-none-match"] === "*",
       shape: clientShape(request),
       origin: peers.originOf(request),
     };
-    const result = await route.handle(routed, this.#deps);
+    let result: RouteResponse;
+    try {
+      // It may have left while the body came.
+      if (room !== undefined) operations.registrations?.requireHere(room.code);
+      result = await route.handle(routed, this.#deps);
+    } catch (error) {
+      const hasMoved = error instanceof HubError && error.code === "home_elsewhere";
+      const isWhole = body !== undefined || !hasBody(request);
+      if (!hasMoved || !isWhole || room === undefined || onMoved === undefined) throw error;
+      onMoved(room.code, { body: body === undefined ? [] : [body], startedMs });
+      return;
+    }
     const bytes = Buffer.from(JSON.stringify(result.body));
     response.writeHead(result.status, {
       "content-type": "application/json",

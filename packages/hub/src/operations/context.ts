@@ -60,6 +60,12 @@ interface ParticipantPaths {
 /** Keeps what participants registered where the next home of their room finds it. */
 interface RegistrationKeeper {
   /**
+   * Before something changes that the room's next home would not know of.
+   *
+   * @throws HubError `home_elsewhere`: the room goes to another hub, or has gone
+   */
+  requireHere(roomCode: string): void;
+  /**
    * The participant joined, says something else of itself, or left: what the registry has under its id is stored. Of changes
    * that come close together the last is stored.
    *

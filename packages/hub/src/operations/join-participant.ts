@@ -50,6 +50,7 @@ export async function joinParticipant(
   onlyIfNew: boolean,
 ): Promise<JoinOutcome> {
   await checkAdmission(context, code, request, peer);
+  context.registrations?.requireHere(context.registry.room(code).code);
   for (let attempt = 1; ; attempt++) {
     // After the password check, which may take a while: an unused room may be dropped meanwhile, an id taken.
     const room = context.registry.room(code);

@@ -60,6 +60,8 @@ export class HomeStates {
   readonly #hooks = new OneByOne();
   /** rooms with a refused write since the last {@link retry} */
   readonly #refused = new Set<string>();
+  /** the epochs of the homes that this hub has handed rooms to */
+  readonly #given = new Map<string, number>();
   /** called when a hand-over has ended */
   readonly #handOvers = new Map<string, () => void>();
   #awaySinceMs: number | undefined;
@@ -96,6 +98,11 @@ export class HomeStates {
     for (const command of commands) this.#run(code, command, isFailure);
     this.#options.stepped(code);
     return commands;
+  }
+
+  /** This hub handed the room to that home, with all that it knew. */
+  hasGiven(code: string, { epoch }: Home): boolean {
+    return this.#given.get(code) === epoch;
   }
 
   /** A look at the directory is under way. */
@@ -169,6 +176,7 @@ export class HomeStates {
     else this.#states.set(code, state);
     const isOwn = state.kind !== "elsewhere";
     mark(this.#own, code, isOwn);
+    if (isOwn || isNothing(state)) this.#given.delete(code);
     mark(this.#unsettled, code, isOwn && (state.kind !== "home" || state.isRestoring));
     if (state.kind !== "loading") this.#unloaded.delete(code);
     if (state.kind === "offering" || state.kind === "giving") return;
@@ -194,6 +202,7 @@ export class HomeStates {
         void this.#offer(code, command.to, command.offer);
         return;
       case "notify":
+        this.#given.set(code, command.stored.home.epoch);
         hooks.tell(command.stored.home.hubId, code, command.stored.home.epoch);
         return;
       case "yield":

@@ -57,6 +57,7 @@ async function openHome() {
         { hasAuthHeaders: false, computer: "0a0a", storedAt: state.wallMs },
       ),
     isElsewhere: () => state.isElsewhere,
+    isLeaving: () => state.isElsewhere,
     async confirm() {
       if (!directory.isUp) throw new DirectoryUnavailable("away");
       if (state.isElsewhere) throw new HubError("peer_unavailable", "The room has another home.");

@@ -13,6 +13,8 @@ export interface RegistrationWriterOptions {
   encode: (participant: Participant) => StoredRegistration;
   /** Whether another hub is the room's home: its registrations are that hub's. */
   isElsewhere: (roomCode: string) => boolean;
+  /** The same, or it goes there now. */
+  isLeaving: (roomCode: string) => boolean;
   /**
    * Resolves when the directory still names this hub as the room's home: one that lost the room while it wrote may have
    * written after the next home had read.
@@ -59,6 +61,12 @@ export class RegistrationWriter {
     let count = 0;
     for (const { isDirty } of this.#own.values()) if (isDirty) count++;
     return count;
+  }
+
+  /** As `RegistrationKeeper.requireHere` of the operations. */
+  requireHere(roomCode: string): void {
+    if (!this.#options.isLeaving(roomCode)) return;
+    throw new HubError("home_elsewhere", `Another hub is the home of room ${roomCode}.`);
   }
 
   /** As `RegistrationKeeper.changed` of the operations. */

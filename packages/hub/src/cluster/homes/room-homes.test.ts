@@ -267,6 +267,20 @@ describe("a room that is handed over", () => {
     expect(b.homes.wantsMove("R1")).toEqual(a.self);
   });
 
+  test("leaves what was registered before confirmed at its home, until that one is replaced", async () => {
+    const { world, a, b, c } = await aHome();
+    void a.homes.handOver("R1", b.self);
+    await world.run(200);
+    const confirmed = a.homes.confirm("R1");
+    await world.run(50);
+    await confirmed;
+    void b.homes.handOver("R1", c.self);
+    await world.run(200);
+    const late = expect(a.homes.confirm("R1")).rejects.toThrow("cannot be reached");
+    await world.run(50);
+    await late;
+  });
+
   test("stays when the other hub does not keep the snapshot", async () => {
     const { world, a, b } = await aHome();
     b.keepsSnapshots = false;

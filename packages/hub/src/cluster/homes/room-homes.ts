@@ -132,8 +132,8 @@ export class RoomHomes {
   }
 
   /**
-   * Resolves when the directory still names this hub: asked after a registration was written and before it is confirmed,
-   * since a hub that took the room over may have read without it.
+   * Resolves when the directory still names this hub, or the one that it handed the room to: asked after a registration was
+   * written and before it is confirmed, since a hub that took the room over may have read without it.
    *
    * @throws HubError `peer_unavailable` when it names another one
    * @throws DirectoryUnavailable also when it has lost the entry, which is written again
@@ -142,7 +142,9 @@ export class RoomHomes {
     const stored = await this.#options.directory.readHome(code);
     this.#states.step(code, { kind: "stored", stored, isRead: false });
     if (stored === undefined) throw new DirectoryUnavailable(`the home of room ${code} was lost`);
-    if (!isSame(stored.home, this.#options.self)) throw unavailable(code);
+    const isKnown =
+      isSame(stored.home, this.#options.self) || this.#states.hasGiven(code, stored.home);
+    if (!isKnown) throw unavailable(code);
   }
 
   /** What the directory reports. */

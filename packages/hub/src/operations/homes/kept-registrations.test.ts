@@ -16,6 +16,7 @@ async function openHub(cluster: MemoryCluster = createMemoryCluster()) {
   const { context, room } = office;
   const directory = cluster.directory();
   await directory.open(new Replica());
+  let isLeaving = false;
   const writer = new RegistrationWriter({
     directory,
     find: (code, id) => context.registry.findRoom(code)?.participants.get(id),
@@ -27,6 +28,7 @@ async function openHub(cluster: MemoryCluster = createMemoryCluster()) {
         storedAt: context.wallMs(),
       }),
     isElsewhere: () => false,
+    isLeaving: () => isLeaving,
     confirm: async () => {},
     wallMs: context.wallMs,
     reportBug: (error) => {
@@ -41,7 +43,8 @@ async function openHub(cluster: MemoryCluster = createMemoryCluster()) {
     restoreParticipants(next.context, next.room, await stored(), computer);
     return next;
   };
-  return { ...office, directory, writer, stored, succeed };
+  const leave = () => void (isLeaving = true);
+  return { ...office, directory, writer, stored, succeed, leave };
 }
 
 test("a join is stored when it is confirmed, with a secret of it nowhere", async () => {
@@ -59,6 +62,18 @@ test("a join is stored when it is confirmed, with a secret of it nowhere", async
   });
   expect(JSON.stringify(ada)).not.toContain("CANARY");
   expect(JSON.stringify(ada)).not.toContain(tokenOf(joined));
+});
+
+test("a join registers nothing when its room goes to another home while the password is checked", async () => {
+  const { context, addRoom, join, leave, seen } = await openHub();
+  const code = await addRoom("swordfish");
+  const stored = context.roomPasswords.get(code)?.stored ?? "";
+  context.roomPasswords.set(code, context.passwordKeeper.fromStored(stored));
+  seen();
+  const joining = join({ password: "swordfish" }, peerAt(home), code);
+  leave();
+  await expect(joining).rejects.toMatchObject({ code: "home_elsewhere" });
+  expect([...context.registry.room(code).participants, ...seen()]).toEqual([]);
 });
 
 test("a join again, a change and a leave are stored when they are confirmed", async () => {
