@@ -50,51 +50,28 @@ export async function joinParticipant(
   onlyIfNew: boolean,
 ): Promise<JoinOutcome> {
   await checkAdmission(context, code, request, peer);
-  context.registrations?.requireHere(context.registry.room(code).code);
-  for (let attempt = 1; ; attempt++) {
-    // After the password check, which may take a while: an unused room may be dropped meanwhile, an id taken.
-    const room = context.registry.room(code);
-    const existing = room.participants.get(request.id);
-    const proof =
-      existing === undefined
-        ? undefined
-        : onlyIfNew
-          ? proofOfReturn(context.ownership, existing, peer, request)
-          : proofOf(context.ownership, existing, peer);
-    const conflicts = conflictWarnings(context, room, request.id, request.model);
-    const joined =
-      existing !== undefined && proof !== undefined
-        ? await rejoin(context, room, existing, request, peer, proof)
-        : await register(context, room, existing, request, peer);
-    if (joined !== undefined) return complete(context, room, joined, conflicts);
-    if (attempt === maxAttempts) throw idIsContested(room, request.id);
-  }
-}
-
-async function complete(
-  context: OperationContext,
-  room: Room,
-  joined: Joined,
-  conflicts: readonly Warning[],
-): Promise<JoinOutcome> {
-  room.lastUsedAt = context.wallMs();
+  // After the password check, which may take a while: an unused room may be dropped meanwhile, an id taken.
+  const room = context.registry.room(code);
+  context.registrations?.requireHere(room.code);
+  const existing = room.participants.get(request.id);
+  const proof =
+    existing === undefined
+      ? undefined
+      : onlyIfNew
+        ? proofOfReturn(context.ownership, existing, peer, request)
+        : proofOf(context.ownership, existing, peer);
+  const conflicts = conflictWarnings(context, room, request.id, request.model);
+  const joined =
+    existing !== undefined && proof !== undefined
+      ? rejoin(context, room, existing, request, peer, proof)
+      : register(context, room, existing, request, peer);
   const { participant } = joined;
+  room.lastUsedAt = context.wallMs();
   await Promise.all([
     context.registrations?.changed(participant),
     firstProbe(context, participant),
   ]);
   return { ...joined, room, warnings: [...conflicts, ...pathWarnings(participant)] };
-}
-
-/** At two hubs at once, one of two is faster; a third has had the time to see them. */
-const maxAttempts = 3;
-
-function idIsContested(room: Room, id: string): HubError {
-  return new HubError(
-    "participant_id_taken",
-    `Others join room ${room.code} as ${id} at this moment.`,
-    { param: "id", hint: "Choose another id, or try again." },
-  );
 }
 
 /** The token of a participant that is in the room replaces the room's password. */
@@ -118,15 +95,14 @@ type Joined = Pick<JoinOutcome, "participant" | "isNew" | "token" | "clientKey">
  * A new participant, with a key and a token of its own.
  *
  * @param existing - an offline participant whose id it takes
- * @returns undefined when another hub of the cluster changed the id at the same time
  */
-async function register(
+function register(
   context: OperationContext,
   room: Room,
   existing: Participant | undefined,
   request: JoinRequest,
   peer: Peer,
-): Promise<Joined | undefined> {
+): Joined {
   const { token, digest: tokenDigest } = mintToken();
   const clientKey = request.ownFirst === true ? mintClientKey() : undefined;
   const digests = { tokenDigest, clientKeyDigest: clientKey?.digest };
@@ -144,14 +120,14 @@ async function register(
 }
 
 /** The same participant again: it keeps its key, its place in join order, and with its token its `authHeaders`. */
-async function rejoin(
+function rejoin(
   context: OperationContext,
   room: Room,
   participant: Participant,
   request: JoinRequest,
   peer: Peer,
   proof: Proof,
-): Promise<Joined | undefined> {
+): Joined {
   const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;
   const keepsToken = proof === "token";
   const minted = keepsToken ? undefined : mintToken();
