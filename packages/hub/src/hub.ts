@@ -175,12 +175,13 @@ export function createHub(options: HubOptions = {}): Hub {
   };
 
   const hubId = homes?.self.hubId;
+  const endsWithHub = (connection: object) => homes?.endsWithHub(connection) === true;
   const sessions = new ResumableSessions(hubId === undefined ? "" : `${hubId}-`);
   const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
     ...tunnelEvents(operations),
     bug: (error) => log.bug("a tunnel callback failed", error),
     homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
-    endsWithHub: (connection) => homes?.endsWithHub(connection) === true,
+    endsWithHub,
   });
 
   const dispatch: DispatchDeps = {
@@ -219,7 +220,7 @@ export function createHub(options: HubOptions = {}): Hub {
   };
   const responseSockets = new ResponseSockets({
     ...serving,
-    newRequestId,
+    ...{ newRequestId, endsWithHub },
     reportBug: (error) => log.bug("a turn on a socket failed", error),
   });
   const handedOut = options.handout && new HandedOut(options.handout, version, serving.flushing);

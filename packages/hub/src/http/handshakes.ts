@@ -74,7 +74,8 @@ export class Handshakes {
     const isTunnel = match?.route.kind === "tunnel" && id !== undefined;
     const tunnel = isTunnel ? { participantId: id, session } : undefined;
     const send = (target: Arrival) => places?.upgrade(target, tunnel, request, socket, head);
-    const target = { code, requestId, surface: undefined, isLasting: true, refuse };
+    // The home of the room closes sockets on `/responses` once this hub stops.
+    const target = { code, requestId, surface: undefined, isLasting: isTunnel, refuse };
     const lookAgain = (found: string) => send({ ...target, code: found, serve });
     withRoom(this.#deps, { ...target, serve: () => this.#serve(handshake, lookAgain) }, send);
   }

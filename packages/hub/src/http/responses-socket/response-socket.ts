@@ -13,6 +13,8 @@ import {
 } from "./socket-turns.ts";
 
 export interface ResponseSocketDeps extends SocketTurnsDeps {
+  /** Whether a hub that stops piped this connection here. */
+  endsWithHub: (connection: object) => boolean;
   reportBug: (error: unknown) => void;
 }
 
@@ -128,6 +130,7 @@ export class ResponseSocket implements TurnsChannel {
 
   tick(nowMs: number): void {
     if (this.#ending !== undefined) return;
+    if (this.#deps.endsWithHub(this.#socket)) return this.drain();
     const overdue = this.#intake.overdue(nowMs);
     if (overdue !== undefined) {
       this.#cutOff(overdue, closeCodes.policyViolation);
@@ -153,7 +156,8 @@ export class ResponseSocket implements TurnsChannel {
 
   /** No new turns: the one that runs may finish. */
   drain(): void {
-    const error = new HubError("hub_draining", "The hub is stopping and takes no new requests.");
+    const message = "A hub is stopping, or the room has moved to another one. Open a new socket.";
+    const error = new HubError("hub_draining", message);
     this.#end({ error, isAnnounced: false });
   }
 
@@ -167,7 +171,7 @@ export class ResponseSocket implements TurnsChannel {
     if (this.#ws.readyState !== this.#ws.OPEN || this.#ending === undefined) return;
     const { error, isAnnounced } = this.#ending;
     if (isAnnounced) this.tell(error);
-    this.#ws.close(closeCodes.goingAway, error.code);
+    this.#ws.close(closeCodes.goingAway, `${error.code}: open a new socket to continue`);
   }
 
   /** The message that is arriving will not be read: nothing can follow it, not even the end of a turn. */
