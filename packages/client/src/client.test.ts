@@ -189,7 +189,7 @@ test("an unreachable hub is reported with its URL, the reason and the next step"
   const error = await failure.catch((thrown: unknown) => thrown as HubUnreachableError);
   expect(error).toMatchObject({
     hubUrl: stopped.url,
-    hint: expect.stringContaining("roomhub serve"),
+    hint: "check that the hub is running, and that this is its address and port",
   });
   expect((error as Error).message).toMatch(/^Hub at http:\S+ is unreachable: .*ECONNREFUSED/);
 });

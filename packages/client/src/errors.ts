@@ -56,7 +56,7 @@ export class HubUnreachableError extends Error {
   override readonly name = "HubUnreachableError";
   readonly [unreachableMarker] = true;
   readonly hubUrl: string;
-  /** The next step, as a command where there is one. */
+  /** The next step. */
   readonly hint: string;
   /** Whether a server is there, and only TLS failed. */
   readonly isTlsProblem: boolean;
@@ -66,7 +66,7 @@ export class HubUnreachableError extends Error {
     const tls = tlsProblem(hubUrl, innermost);
     super(`Hub at ${hubUrl} is unreachable: ${tls?.reason ?? reasonOf(innermost)}`, { cause });
     this.hubUrl = hubUrl;
-    this.hint = tls?.hint ?? "check that it is running, or start one: roomhub serve";
+    this.hint = tls?.hint ?? "check that the hub is running, and that this is its address and port";
     this.isTlsProblem = tls !== undefined;
   }
 }

@@ -48,7 +48,7 @@ export function parseInvite(text: string, defaultHubUrl: string): Invite {
 
 function noRoom(text: string): InvalidHubUrlError {
   return new InvalidHubUrlError(
-    `"${text}" is not a room code; give a code like ABC234 or a room URL (roomhub room list shows names and codes)`,
+    `"${text}" is not a room code; give a code like ABC234 or a room URL`,
   );
 }
 

@@ -2,7 +2,7 @@ import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import type { HealthResponse, ParticipantSummary, Room, RouteExplanation } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, exitCodeOf } from "../exit-code.ts";
-import { hintHere } from "../rooms/hub-hint.ts";
+import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { duration, safe } from "../terminal/text.ts";
 import type { EventWatch } from "./event-watch.ts";
@@ -119,7 +119,7 @@ function whenAborted(signal: AbortSignal): Promise<never> {
 /** A refusal by the hub or a command is a finding; anything else is a bug. */
 function findingOf(error: unknown, { context, hubUrl }: Examination): Finding {
   if (error instanceof HubUnreachableError) {
-    const fix = hintHere(context, error.hint, hubUrl);
+    const fix = unreachableHubHint(context, error);
     return failed(error.message, fix, { exitCode: EXIT.unreachable });
   }
   if (error instanceof CommandError) {

@@ -1,4 +1,4 @@
-import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import { HubUnreachableError, InvalidHubUrlError, RoomhubError } from "@roomhub/client";
 import { withCommandName } from "../command-name.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
@@ -37,6 +37,7 @@ export function renderError(
 
 function hintOf(context: CliContext, error: unknown): string | undefined {
   if (error instanceof HubUnreachableError) return unreachableHubHint(context, error);
+  if (error instanceof InvalidHubUrlError) return "list rooms and their codes: roomhub room list";
   const hasHint = error instanceof RoomhubError || error instanceof CommandError;
   return hasHint ? error.hint : undefined;
 }
