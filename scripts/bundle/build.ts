@@ -9,10 +9,11 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packPackage } from "../../packages/cli/src/handout/pack.ts";
-import { withContents } from "../../packages/cli/src/handout/package-contents.ts";
+import { sdkFolder, withContents } from "../../packages/cli/src/handout/package-contents.ts";
 import { buildPage } from "./page.ts";
 import { buildProgram } from "./program.ts";
 import { sbomDocument } from "./sbom.ts";
+import { buildSdk } from "./sdk.ts";
 import { bundledPackages, thirdPartyDocument } from "./third-party.ts";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -21,11 +22,16 @@ const folder = resolve(process.argv[2] ?? join(root, "dist"));
 const manifest = JSON.parse(await readFile(join(root, "packages/cli/package.json"), "utf8")) as {
   version: string;
 } & Record<string, unknown>;
-const [program, page] = await Promise.all([buildProgram(root), buildPage(root)]);
+const [program, page, sdk] = await Promise.all([
+  buildProgram(root),
+  buildPage(root),
+  buildSdk(root),
+]);
 const built = [...program.files, ...page.files];
 const inside = bundledPackages([...program.modules, ...page.modules]);
 const files = withContents([
   ...built.map(({ path, body }) => ({ path, body: Buffer.from(body) })),
+  ...sdk.map(({ path, body }) => ({ path: `${sdkFolder}${path}`, body: Buffer.from(body) })),
   { path: "package.json", body: Buffer.from(publishedManifest()) },
   {
     path: "THIRD_PARTY.md",

@@ -100,6 +100,15 @@ export const managementOperations: readonly Operation[] = [
     errors: ["handout_unavailable"],
   },
   {
+    id: "getSdk",
+    tag: "Hub",
+    summary: "The SDK, `@roomhub/client`, as an npm package",
+    description: "Not with `--no-handout`.",
+    routes: ["GET /roomhub-client.tgz"],
+    successes: handedOut,
+    errors: ["handout_unavailable"],
+  },
+  {
     id: "openMonitor",
     tag: "Hub",
     summary: "To the page that watches a room",

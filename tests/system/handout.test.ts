@@ -10,6 +10,7 @@ const people = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 const program = Buffer.from("the program");
 const handout: Handout = {
   program: async () => program,
+  sdk: async () => Buffer.from("the SDK"),
   monitor: async () =>
     new Map([["/index.html", { type: "text/html; charset=utf-8", body: Buffer.from("<p>") }]]),
 };
@@ -43,6 +44,18 @@ test("the program is handed out with its digest, under its version for ever", as
   expect((await fetch(`${world.hub.url}/roomhub-9.9.9-rc.1.tgz`)).status).toBe(404);
 });
 
+test("the SDK is handed out beside it, and the page of a room has the line that installs it", async () => {
+  await using world = await hubWithRoom();
+  const { hub, code } = world;
+  const response = await fetch(`${hub.url}/roomhub-client.tgz`);
+  expect(await response.text()).toBe("the SDK");
+  expect(response.headers.get("cache-control")).toBe("no-cache");
+  const digest = createHash("sha512").update("the SDK").digest("base64");
+  expect(response.headers.get("repr-digest")).toBe(`sha-512=:${digest}:`);
+  const page = await (await fetch(`${hub.url}/rooms/${code}`, { headers: people })).text();
+  expect(page).toContain(`<code>npm install ${hub.url}/roomhub-client.tgz</code>`);
+});
+
 test("a program that cannot be built is 503, and is tried again with the next request", async () => {
   let builds = 0;
   const broken = async () => {
@@ -63,7 +76,8 @@ test("a program that cannot be built is 503, and is tried again with the next re
 test("a hub that hands out nothing has neither program nor monitor, and its page names the installed command", async () => {
   await using world = await hubWithRoom({ ...handout });
   await using bare = await startTestHub();
-  for (const path of ["/roomhub.tgz", "/roomhub-0.1.0.tgz", "/monitor", "/monitor/"]) {
+  const paths = ["/roomhub.tgz", "/roomhub-0.1.0.tgz", "/roomhub-client.tgz", "/monitor/"];
+  for (const path of [...paths, "/monitor"]) {
     expect((await fetch(`${bare.url}${path}`)).status).toBe(404);
     expect((await fetch(`${bare.url}${path}`, { method: "POST", body: "{}" })).status).toBe(404);
   }

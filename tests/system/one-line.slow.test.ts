@@ -106,7 +106,9 @@ describe.skipIf(!hasNpx)(`a download that is not what the hub sent${hasNpx ? "" 
     expect(result.stderr).toContain("npm error");
   });
 
-  const program = hasNpx ? buildPackage() : Promise.resolve(new Uint8Array());
+  const program = hasNpx
+    ? buildPackage().then((built) => built.program)
+    : Promise.resolve(new Uint8Array());
 });
 
 function digestIn({ output }: Program): string | undefined {

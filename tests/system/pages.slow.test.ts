@@ -11,7 +11,7 @@ import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { until } from "../support/waiting.ts";
 
 const program = Buffer.from("the program");
-const handout = { program: async () => program, monitor: loadPageFiles };
+const handout = { program: async () => program, sdk: async () => program, monitor: loadPageFiles };
 const why = chromiumPath === undefined ? " (skipped: chromium is not installed here)" : "";
 
 describe.skipIf(chromiumPath === undefined)(`pages for people${why}`, () => {

@@ -161,6 +161,7 @@ export function makeWorld(
       },
       createHandout: async () => ({
         program: async () => new Uint8Array(),
+        sdk: async () => new Uint8Array(),
         monitor: async () => new Map(),
       }),
       createHub: async (options) => {

@@ -30,3 +30,16 @@ export {
   type RoomAddress,
   type SDKOptions,
 } from "./sdk-options.ts";
+export type {
+  Alias,
+  DetailEvent,
+  HealthResponse,
+  HubEvent,
+  JoinRequest,
+  JoinResponse,
+  ModelEntry,
+  ParticipantSummary,
+  RequestSummary,
+  Room,
+  RouteExplanation,
+} from "@roomhub/protocol";

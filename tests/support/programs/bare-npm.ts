@@ -2,10 +2,9 @@ import { spawnSync } from "node:child_process";
 import { mkdir, realpath, symlink } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Where `npx` is; undefined where npm is not installed. */
-const npx = spawnSync("sh", ["-c", "command -v npx"], { encoding: "utf8" }).stdout.trim();
+const commands = ["npm", "npx"].map((name) => ({ name, path: find(name) }));
 
-export const hasNpx = npx !== "";
+export const hasNpx = commands.every(({ path }) => path !== "");
 
 /**
  * The variables of a user who has Node and npm and nothing else, with an empty cache and no registry.
@@ -16,7 +15,7 @@ export async function bareNpm(folder: string): Promise<Record<string, string>> {
   const bin = join(folder, "bin");
   await mkdir(bin, { recursive: true });
   await symlink(process.execPath, join(bin, "node"));
-  await symlink(await realpath(npx), join(bin, "npx"));
+  for (const { name, path } of commands) await symlink(await realpath(path), join(bin, name));
   // npm runs a package's program with it.
   await symlink("/bin/sh", join(bin, "sh"));
   return {
@@ -26,4 +25,9 @@ export async function bareNpm(folder: string): Promise<Record<string, string>> {
     npm_config_fetch_retries: "0",
     npm_config_update_notifier: "false",
   };
+}
+
+/** @returns "" where npm is not installed */
+function find(name: string): string {
+  return spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
 }

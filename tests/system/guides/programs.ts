@@ -40,6 +40,7 @@ const show = (running, slots, { requests }) => requests > 0 && console.log(\`\${
 ];
 
 export const clientPackage: readonly BlockPlan[] = [
+  { begins: "npm install http", cannot: "sdk-handout.slow.test.ts installs it from a hub" },
   {
     begins: "import { openAIOptions, RoomhubClient }",
     follow: (block, lab) => watchByScript(block, lab),

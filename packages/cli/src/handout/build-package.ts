@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { packSdk } from "./package-contents.ts";
 
 /** A machine so slow that it takes longer has other problems. */
 const maxBuildMs = 60_000;
@@ -18,8 +19,13 @@ export function canBuild(): boolean {
   return import.meta.url.endsWith(".ts") && existsSync(script) && existsSync(bundler);
 }
 
-/** Builds the package from the sources of a checkout. @throws Error with what the build wrote */
-export async function buildPackage(): Promise<Uint8Array> {
+interface Built {
+  program: Uint8Array;
+  sdk: Uint8Array;
+}
+
+/** Builds the package from the sources of a checkout, and with it the SDK's. @throws Error with what the build wrote */
+export async function buildPackage(): Promise<Built> {
   const folder = await mkdtemp(join(tmpdir(), "roomhub-handout-"));
   let stopBuild = (): unknown => undefined;
   // A hub that is stopped soon after its start leaves no process and no files behind.
@@ -37,7 +43,7 @@ export async function buildPackage(): Promise<Uint8Array> {
     );
     stopBuild = () => build.child.kill("SIGKILL");
     const { file } = JSON.parse((await build).stdout) as { file: string };
-    return await readFile(file);
+    return { program: await readFile(file), sdk: await packSdk(join(folder, "roomhub")) };
   } finally {
     process.off("exit", onExit);
     await rm(folder, { recursive: true, force: true });

@@ -112,7 +112,7 @@ export class Front {
   /** Where nothing is handed out, and for programs at a page for people, there is nothing. */
   #isServed(route: Route, request: IncomingMessage): boolean {
     const { kind } = route;
-    const isHandout = kind === "program" || kind === "monitor";
+    const isHandout = kind === "program" || kind === "sdk" || kind === "monitor";
     if (isHandout || (kind === "page" && route.page === "watch")) {
       if (this.#deps.handedOut === undefined) return false;
     }
@@ -186,6 +186,7 @@ export class Front {
         servePage(request, response, route.page, match, this.#deps).catch(refuse);
         return;
       case "program":
+      case "sdk":
       case "monitor":
         serveHandout(request, response, match, this.#deps.handedOut).catch(refuse);
         return;

@@ -97,6 +97,7 @@ export type Route = { method: HttpMethod; path: string } &
     /** for people only: programs get a 404 */
     | { kind: "page"; page: PageName }
     | { kind: "program" }
+    | { kind: "sdk" }
     | { kind: "monitor" }
     | { kind: "inference"; surface: Surface }
     | { kind: "stored-response"; method: StoredResponseMethod; suffix: string }

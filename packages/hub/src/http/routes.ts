@@ -55,6 +55,7 @@ export const ROUTES: readonly Route[] = [
   { kind: "page", method: "GET", path: "/", page: "hub" },
   { kind: "program", method: "GET", path: "/roomhub.tgz" },
   { kind: "program", method: "GET", path: "/roomhub-:version.tgz" },
+  { kind: "sdk", method: "GET", path: "/roomhub-client.tgz" },
   { kind: "monitor", method: "GET", path: "/monitor" },
   { kind: "monitor", method: "GET", path: "/monitor/*" },
 

@@ -6,10 +6,10 @@ import type { Handout, HandoutFile } from "./handout.ts";
 import { MadeOnce } from "./made-once.ts";
 import { monitorHeaders } from "./monitor-headers.ts";
 
-/** Downloads of the program that run at the same time. Contract §7. */
+/** Downloads of packages that run at the same time. Contract §7. */
 const maxDownloads = 32;
 
-interface Program {
+interface Package {
   bytes: Uint8Array;
   /** hexadecimal */
   sha512: string;
@@ -20,7 +20,8 @@ interface Program {
 export class HandedOut {
   readonly version: string;
   readonly #flushing: FlushingResponses;
-  readonly #program: MadeOnce<Program>;
+  readonly #program: MadeOnce<Package>;
+  readonly #sdk: MadeOnce<Package>;
   readonly #monitor: MadeOnce<ReadonlyMap<string, HandoutFile>>;
   #downloads = 0;
 
@@ -28,6 +29,7 @@ export class HandedOut {
     this.version = version;
     this.#flushing = flushing;
     this.#program = new MadeOnce("The program", async () => describe(await handout.program()));
+    this.#sdk = new MadeOnce("The SDK", async () => describe(await handout.sdk()));
     this.#monitor = new MadeOnce("The page that watches rooms", () => handout.monitor());
   }
 
@@ -57,13 +59,19 @@ export class HandedOut {
         hint: `It has /roomhub-${this.version}.tgz`,
       });
     }
-    const program = await this.#program.get();
-    const headers = {
-      ...program.headers,
-      // An installed program is unpacked, so npm requests it anew only where it must.
-      "cache-control": version === undefined ? "no-cache" : "public, max-age=31536000, immutable",
-    };
-    if (isKnown(request, program.headers["etag"] ?? "")) {
+    // An installed package is unpacked, so npm requests it anew only where it must.
+    const caching = version === undefined ? "no-cache" : "public, max-age=31536000, immutable";
+    this.#send(request, response, await this.#program.get(), caching);
+  }
+
+  /** `GET /roomhub-client.tgz`. @throws HubError `handout_unavailable` */
+  async serveSdk(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#send(request, response, await this.#sdk.get(), "no-cache");
+  }
+
+  #send(request: IncomingMessage, response: ServerResponse, made: Package, caching: string): void {
+    const headers = { ...made.headers, "cache-control": caching };
+    if (isKnown(request, made.headers["etag"] ?? "")) {
       response.writeHead(304, headers).end();
       return;
     }
@@ -72,15 +80,13 @@ export class HandedOut {
       return;
     }
     if (this.#downloads >= maxDownloads) {
-      throw new HubError(
-        "handout_unavailable",
-        `${maxDownloads} downloads of the program run at this moment.`,
-        { hint: "Try again in a moment." },
-      );
+      throw new HubError("handout_unavailable", `${maxDownloads} downloads run at this moment.`, {
+        hint: "Try again in a moment.",
+      });
     }
     this.#downloads += 1;
     response.once("close", () => (this.#downloads -= 1));
-    response.writeHead(200, headers).end(program.bytes);
+    response.writeHead(200, headers).end(made.bytes);
     // A client that stops reading must not keep its place.
     this.#flushing.note(response);
   }
@@ -106,7 +112,7 @@ export class HandedOut {
   }
 }
 
-function describe(bytes: Uint8Array): Program {
+function describe(bytes: Uint8Array): Package {
   const digest = createHash("sha512").update(bytes).digest();
   return {
     bytes,

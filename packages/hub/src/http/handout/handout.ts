@@ -1,6 +1,6 @@
 /**
- * What a hub hands out beside its API: the program itself and the page that watches a room. The program around the hub makes
- * them; the hub only serves the bytes. Contract §7.
+ * What a hub hands out beside its API: the program itself, the SDK and the page that watches a room. The program around the
+ * hub makes them; the hub only serves the bytes. Contract §7.
  */
 export interface Handout {
   /**
@@ -9,6 +9,8 @@ export interface Handout {
    * @throws Error when it cannot be made; its message is for people
    */
   program: () => Promise<Uint8Array>;
+  /** The SDK, `@roomhub/client`, in the same form. */
+  sdk: () => Promise<Uint8Array>;
   /** The page's files by path, such as `/index.html`. @throws Error when it cannot be made */
   monitor: () => Promise<ReadonlyMap<string, HandoutFile>>;
 }

@@ -11,6 +11,10 @@ export async function serveHandout(
   handedOut: HandedOut | undefined,
 ): Promise<void> {
   if (handedOut === undefined) throw new Error("nothing is handed out");
+  if (route.kind === "sdk") {
+    await handedOut.serveSdk(request, response);
+    return;
+  }
   if (route.kind === "program") {
     await handedOut.serveProgram(request, response, params["version"]);
     return;
