@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { fileRoomStore } from "@roomhub/hub";
 import axe from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { openLab, send } from "../support/monitor/page-lab.ts";
+import { seriousViolations } from "../support/monitor/violations.ts";
 import { chromiumPath, launchChromium } from "../support/monitor/watched-page.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
@@ -84,27 +85,6 @@ describe.skipIf(chromiumPath === undefined)(`the page that watches a room${title
     expect(await page.locator(".failures details").textContent()).toContain(
       "provider_disconnected",
     );
-    expect(lab.problems).toEqual([]);
-  });
-
-  test("a prompt to all participants streams side by side, with the hub's figures", async () => {
-    await using provider = await startFakeProvider({
-      behave: () => ({ kind: "normal", pieces: ["Because ", "<b>it</b> ", "scatters."] }),
-    });
-    await using lab = await openLab(browser);
-    const { hub, code, page } = lab;
-    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
-    const bea = { id: "bea", nickname: "Bea", endpoint: provider.url };
-    await using _bea = await joinTunnel(hub, code, bea);
-    await page.keyboard.press("4");
-    await page.getByLabel("Prompt").fill("Why is the sky blue?");
-    await page.getByRole("button", { name: "All", exact: true }).click();
-    for (const name of ["Ada: fake-model", "Bea: fake-model"]) {
-      const lane = page.locator(".lane", { hasText: name });
-      await lane.getByText("Because <b>it</b> scatters.").waitFor();
-      await lane.getByText(/first token \d/).waitFor();
-    }
-    expect(provider.requests.filter(({ json }) => json["stream"] === true)).toHaveLength(2);
     expect(lab.problems).toEqual([]);
   });
 
@@ -351,18 +331,4 @@ async function sampleRows(samples: number): Promise<{ overlaps: string[]; moves:
     });
   }
   return { overlaps, moves };
-}
-
-async function seriousViolations(page: Page): Promise<string[]> {
-  const violations = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
-      };
-    };
-    return (await axe.run()).violations;
-  });
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }

@@ -9,7 +9,7 @@ import { useView, type ViewName } from "./head/view-name.ts";
 import { FiguresPanel } from "./how/figures-panel.tsx";
 import { InvitePanel } from "./invite/invite-panel.tsx";
 import { RoomAddress } from "./invite/room-address.tsx";
-import type { Arena } from "./try/arena.ts";
+import type { Chat } from "./try/chat.ts";
 import { TryPanel } from "./try/try-panel.tsx";
 import { useRemPx } from "./head/rem-px.ts";
 import type { FeedView } from "./live/room-feed.ts";
@@ -21,12 +21,12 @@ export interface AppProps {
   address: Invite;
   view: FeedView;
   nowMs: number;
-  arena: Arena;
+  chat: Chat;
   onRetry: () => void;
 }
 
 /** The page of one room. */
-export function App({ address, view, nowMs, arena, onRetry }: AppProps): VNode {
+export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
   const { state, problem } = view;
   const name = useView();
   const [isProjector, setProjector] = useState(false);
@@ -58,11 +58,15 @@ export function App({ address, view, nowMs, arena, onRetry }: AppProps): VNode {
         class={`view-${shown}${shownMs === undefined ? "" : " is-stale"}`}
         tabIndex={-1}
       >
-        <View
-          {...{ address, state, arena, remPx, isProjector }}
-          nowMs={shownMs ?? nowMs}
-          name={shown}
-        />
+        {state.isSynced ? (
+          <View
+            {...{ address, state, chat, remPx, isProjector }}
+            nowMs={shownMs ?? nowMs}
+            name={shown}
+          />
+        ) : problem === undefined ? (
+          <p class="empty">Connecting to {address.hubUrl}</p>
+        ) : null}
       </main>
     </>
   );
@@ -75,16 +79,16 @@ interface ViewProps extends Omit<AppProps, "view" | "onRetry"> {
   isProjector: boolean;
 }
 
-function View({ name, address, state, nowMs, arena, remPx, isProjector }: ViewProps): VNode {
-  if (name === "invite") return <InvitePanel hubUrl={address.hubUrl} room={address.room} />;
-  if (!state.isSynced) return <p class="empty">Connecting to {address.hubUrl}</p>;
+function View({ name, address, state, nowMs, chat, remPx, isProjector }: ViewProps): VNode {
   switch (name) {
+    case "invite":
+      return <InvitePanel hubUrl={address.hubUrl} room={address.room} />;
     case "log":
       return <LogPanel state={state} remPx={remPx} />;
     case "figures":
       return <FiguresPanel state={state} nowMs={nowMs} />;
     case "try":
-      return <TryPanel state={state} arena={arena} />;
+      return <TryPanel state={state} chat={chat} />;
     case "room":
       return (
         <>

@@ -7,7 +7,8 @@ import { browserTabs } from "./live/browser-tabs.ts";
 import { type FeedView, startFeed } from "./live/room-feed.ts";
 import { createPainter } from "./live/painter.ts";
 import { sharedSource } from "./live/shared-source.ts";
-import { createArena } from "./try/arena.ts";
+import { createChat } from "./try/chat.ts";
+import { keptChat } from "./try/kept-chat.ts";
 import { promptSender } from "./try/send-prompt.ts";
 import { Unreachable } from "./unreachable.tsx";
 
@@ -30,7 +31,7 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
     draw: () => {
       if (view === undefined) return;
       const onRetry = () => feed.retry();
-      render(<App {...{ address, view, arena, onRetry }} nowMs={Date.now()} />, page);
+      render(<App {...{ address, view, chat, onRetry }} nowMs={Date.now()} />, page);
     },
     requestFrame: (callback) => void requestAnimationFrame(callback),
     after: (ms, callback) => {
@@ -40,7 +41,8 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
     nowMs: () => performance.now(),
     minimumMs: paintEveryMs,
   });
-  const arena = createArena(promptSender(address), () => painter.request());
+  const kept = keptChat(() => localStorage, `roomhub.chat ${address.hubUrl} ${address.room}`);
+  const chat = createChat(promptSender(address), kept, () => painter.request());
   const tick = () => {
     painter.request();
     setTimeout(tick, view !== undefined && view.state.running.size > 0 ? tickMs : idleTickMs);

@@ -4,25 +4,34 @@ import { promptSender } from "./send-prompt.ts";
 afterEach(() => void vi.unstubAllGlobals());
 
 const address = { hubUrl: "http://hub", room: "ABC234" };
-const sse = { "content-type": "text/event-stream", "x-request-id": "req_1" };
+const sse = {
+  ...{ "content-type": "text/event-stream", "x-request-id": "req_1" },
+  ...{ "x-roomhub-participant": "z%C3%B6e-llama", "x-roomhub-model": "llama3" },
+};
 
-async function send(response: Response) {
+async function send(response: Response | Error) {
   const calls: [string, RequestInit][] = [];
   vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
     calls.push([url, init]);
+    if (response instanceof Error) throw response;
     return response;
   });
   const texts: string[] = [];
-  const ids: string[] = [];
+  const thoughts: string[] = [];
+  const heads: object[] = [];
   const { signal } = new AbortController();
   const ended = promptSender(address)(
-    { selector: "ada", prompt: "why?", signal },
-    { onText: (text) => texts.push(text), onRequestId: (id) => ids.push(id) },
+    { selector: "ada", messages: [{ role: "user", content: "why?" }], signal },
+    {
+      onText: (text) => texts.push(text),
+      onReasoning: (text) => thoughts.push(text),
+      onHead: (head) => heads.push(head),
+    },
   ).then(
     () => "ended",
     (error: unknown) => (error as Error).message,
   );
-  return { end: await ended, text: texts.join(""), ids, calls };
+  return { end: await ended, text: texts.join(""), thoughts: thoughts.join(""), heads, calls };
 }
 
 function chunk(delta: object): string {
@@ -30,17 +39,22 @@ function chunk(delta: object): string {
 }
 
 test("a prompt is a streaming chat request to the room, and its text comes in pieces", async () => {
-  const body = `${chunk({ reasoning_content: "hm " })}${chunk({ content: "Why" })}${chunk({ content: " not" })}data: [DONE]\n\n`;
-  const { end, text, ids, calls } = await send(new Response(body, { headers: sse }));
-  expect({ end, text, ids }).toEqual({ end: "ended", text: "hm Why not", ids: ["req_1"] });
+  const deltas = [{ reasoning_content: "hm " }, { reasoning: "so" }, { content: "Why" }];
+  const body = `${deltas.map(chunk).join("")}${chunk({ content: " not" })}data: [DONE]\n\n`;
+  const { end, text, thoughts, heads, calls } = await send(new Response(body, { headers: sse }));
+  expect({ end, text, thoughts }).toEqual({ end: "ended", text: "Why not", thoughts: "hm so" });
+  const from = { participantId: "zöe-llama", model: "llama3" };
+  expect(heads).toEqual([{ requestId: "req_1", from }]);
   const [url, init] = calls[0]!;
   expect(url).toBe("http://hub/rooms/ABC234/v1/chat/completions");
-  expect(JSON.parse(init.body as string)).toMatchObject({ model: "ada", stream: true });
+  expect(JSON.parse(init.body as string)).toMatchObject({
+    ...{ model: "ada", stream: true, messages: [{ role: "user", content: "why?" }] },
+  });
 });
 
 test("a stream without its end, and an error in it, are failures that keep the text", async () => {
   const cut = await send(new Response(chunk({ content: "Why" }), { headers: sse }));
-  expect([cut.end, cut.text]).toEqual(["The response was cut off", "Why"]);
+  expect([cut.end, cut.text]).toEqual(["The response was cut off.", "Why"]);
   const body = `${chunk({ content: "Why" })}data: {"error":{"message":"it hung up"}}\n\n`;
   const broken = await send(new Response(body, { headers: sse }));
   expect([broken.end, broken.text]).toEqual(["it hung up", "Why"]);
@@ -50,6 +64,11 @@ test("a refusal is its message and its next step", async () => {
   const error = { message: "No participant.", hint: "join one", code: "participant_offline" };
   const { end } = await send(Response.json({ error }, { status: 503 }));
   expect(end).toBe("No participant. Next: join one");
+});
+
+test("a hub that cannot be reached is said in words", async () => {
+  const { end } = await send(new TypeError("Failed to fetch"));
+  expect(end).toBe("No connection to the hub at http://hub.");
 });
 
 test("a response that is no stream is shown at its end", async () => {

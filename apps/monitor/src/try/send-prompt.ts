@@ -1,30 +1,48 @@
 import { errorFromResponse, type Invite } from "@roomhub/client";
 import { createSseReader } from "@roomhub/protocol";
-import type { LaneListener, SendPrompt } from "./arena.ts";
+import type { AnswerListener, SendMessages } from "./chat.ts";
 
 /** The name under which requests of this page are counted. */
 const apiKey = "as-monitor";
 
-/** Sends prompts to a room as any client does. */
-export function promptSender({ hubUrl, room }: Invite): SendPrompt {
-  return async ({ selector, prompt, signal }, listener) => {
+/** Sends conversations to a room as any client does. */
+export function promptSender({ hubUrl, room }: Invite): SendMessages {
+  return async ({ selector, messages, signal }, listener) => {
     const response = await fetch(`${hubUrl}/rooms/${room}/v1/chat/completions`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
-      body: JSON.stringify({
-        model: selector,
-        stream: true,
-        messages: [{ role: "user", content: prompt }],
-      }),
+      body: JSON.stringify({ model: selector, stream: true, messages }),
       signal,
+    }).catch(() => {
+      // What a browser says of a failed request helps nobody.
+      throw new Error(`No connection to the hub at ${hubUrl}.`);
     });
-    const requestId = response.headers.get("x-request-id");
-    if (requestId !== null) listener.onRequestId(requestId);
+    listener.onHead(headOf(response.headers));
     if (!response.ok || response.body === null) throw await refusal(response);
     if (response.headers.get("content-type")?.startsWith("text/event-stream") === true) {
       await readStream(response.body, listener);
-    } else listener.onText(messageOf(await response.text()));
+    } else readCompletion(await response.text(), listener);
   };
+}
+
+function headOf(headers: Headers) {
+  const participantId = headers.get("x-roomhub-participant");
+  const model = headers.get("x-roomhub-model");
+  const isKnown = participantId !== null && model !== null;
+  return {
+    requestId: headers.get("x-request-id") ?? undefined,
+    from: isKnown ? { participantId: decoded(participantId), model: decoded(model) } : undefined,
+  };
+}
+
+/** The hub encodes what is not ASCII. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    // A name with a percent sign of its own.
+    return value;
+  }
 }
 
 async function refusal(response: Response): Promise<Error> {
@@ -33,41 +51,49 @@ async function refusal(response: Response): Promise<Error> {
 }
 
 /** @throws Error for an error frame, and for a stream without an end */
-async function readStream(body: ReadableStream<Uint8Array>, listener: LaneListener): Promise<void> {
+async function readStream(
+  body: ReadableStream<Uint8Array>,
+  listener: AnswerListener,
+): Promise<void> {
   let hasEnded = false;
   const sse = createSseReader(({ data }) => {
     if (data === "[DONE]") hasEnded = true;
-    else listener.onText(textOf(data));
+    else readChunk(data, listener);
   });
   const reader = body.getReader();
   const decoder = new TextDecoder();
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
+    const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+    if (done || value === undefined) break;
     sse.feed(decoder.decode(value, { stream: true }));
   }
-  if (!hasEnded) throw new Error("The response was cut off");
+  if (!hasEnded) throw new Error("The response was cut off.");
 }
 
-interface Chunk {
-  choices?: { delta?: { content?: unknown; reasoning_content?: unknown } }[];
-  error?: { message?: unknown };
+interface Content {
+  content?: unknown;
+  /** of the two fields that servers use, either */
+  reasoning_content?: unknown;
+  reasoning?: unknown;
 }
 
-/** The content of a chunk; reasoning counts, since it is what the first token is measured by. */
-function textOf(data: string): string {
-  const chunk = parsed(data) as Chunk | undefined;
+function readChunk(data: string, listener: AnswerListener): void {
+  const chunk = parsed(data) as
+    | { choices?: { delta?: Content }[]; error?: { message?: unknown } }
+    | undefined;
   if (chunk?.error !== undefined) throw new Error(String(chunk.error.message));
-  const delta = chunk?.choices?.[0]?.delta;
-  return [delta?.reasoning_content, delta?.content]
-    .filter((text): text is string => typeof text === "string")
-    .join("");
+  readContent(chunk?.choices?.[0]?.delta, listener);
 }
 
-function messageOf(body: string): string {
-  const response = parsed(body) as { choices?: { message?: { content?: unknown } }[] } | undefined;
-  const content = response?.choices?.[0]?.message?.content;
-  return typeof content === "string" ? content : "";
+function readCompletion(body: string, listener: AnswerListener): void {
+  const response = parsed(body) as { choices?: { message?: Content }[] } | undefined;
+  readContent(response?.choices?.[0]?.message, listener);
+}
+
+function readContent(content: Content | undefined, listener: AnswerListener): void {
+  const reasoning = content?.reasoning_content ?? content?.reasoning;
+  if (typeof reasoning === "string" && reasoning !== "") listener.onReasoning(reasoning);
+  if (typeof content?.content === "string") listener.onText(content.content);
 }
 
 function parsed(text: string): unknown {

@@ -1,0 +1,32 @@
+import { isLiveAndReady, type ParticipantSummary } from "@roomhub/protocol";
+
+/** Whom a prompt can go to: the request's `model` field, and its name for people. */
+export interface ChatChoice {
+  selector: string;
+  text: string;
+}
+
+export interface ChatChoices {
+  models: ChatChoice[];
+  participants: ChatChoice[];
+}
+
+/** Models that can chat now, and who shares them. */
+export function chatChoices(participants: Iterable<ParticipantSummary>): ChatChoices {
+  const ready = [...participants].filter(
+    (each) => isLiveAndReady(each) && each.capabilities.chatCompletions !== "unsupported",
+  );
+  const models = [...new Set(ready.map(({ model }) => model))].sort();
+  return {
+    models: models.map((model) => ({ selector: model, text: model })),
+    participants: ready.map(({ id, nickname, model }) => ({
+      selector: id,
+      text: `${nickname}: ${model}`,
+    })),
+  };
+}
+
+/** For a further answer beside the first: a model that is not compared yet, or else any. */
+export function nextChoice({ models }: ChatChoices, chosen: readonly string[]): string {
+  return models.find(({ selector }) => !chosen.includes(selector))?.selector ?? "*";
+}

@@ -1,0 +1,132 @@
+import {
+  type Answer,
+  type ChatState,
+  emptyChat,
+  isRunning,
+  type Message,
+  messagesFor,
+  withAnswer,
+  withMoreSelectors,
+  withoutSelector,
+  withPrompt,
+  withRetry,
+  withSelector,
+} from "./chat-state.ts";
+
+/** Where a response goes as it arrives. */
+export interface AnswerListener {
+  onHead: (head: Pick<Answer, "requestId" | "from">) => void;
+  onText: (text: string) => void;
+  onReasoning: (text: string) => void;
+}
+
+/**
+ * Sends one request and resolves at the end of its response.
+ *
+ * @throws Error with a message for people
+ */
+export type SendMessages = (
+  request: { selector: string; messages: Message[]; signal: AbortSignal },
+  listener: AnswerListener,
+) => Promise<void>;
+
+/** Where a chat is kept that its user wants to be kept. */
+export interface ChatStore {
+  load: () => ChatState | undefined;
+  /** undefined: forgets it */
+  save: (chat: ChatState | undefined) => void;
+}
+
+export interface Chat {
+  state: () => ChatState;
+  isKept: () => boolean;
+  /** Sends a prompt to all that are chosen; nothing while answers arrive. */
+  send: (prompt: string) => void;
+  retry: (index: number) => void;
+  stop: () => void;
+  choose: (index: number, selector: string) => void;
+  compare: (selector: string) => void;
+  drop: (index: number) => void;
+  clear: () => void;
+  keep: (isKept: boolean) => void;
+}
+
+/** A chat of the page. Nothing of it is stored unless it is kept. */
+export function createChat(send: SendMessages, store: ChatStore, onChange: () => void): Chat {
+  const loaded = store.load();
+  let isKept = loaded !== undefined;
+  let state = loaded ?? emptyChat();
+  let running = new AbortController();
+
+  const change = (next: ChatState) => {
+    state = next;
+    // Each token would be too often.
+    if (isKept && !isRunning(state)) store.save(state);
+    onChange();
+  };
+  const request = async (roundId: number, index: number, { signal }: AbortController) => {
+    const set = (part: (answer: Answer) => Partial<Answer>) => {
+      change(withAnswer(state, roundId, index, (answer) => ({ ...answer, ...part(answer) })));
+    };
+    const unlessStopped = (part: (answer: Answer) => Partial<Answer>) => {
+      if (!signal.aborted) set(part);
+    };
+    const selector = state.selectors[index] ?? "*";
+    try {
+      await send(
+        { selector, messages: messagesFor(state, roundId, index), signal },
+        {
+          onHead: (head) => unlessStopped(() => head),
+          onText: (more) => unlessStopped(({ text }) => ({ text: text + more })),
+          onReasoning: (more) =>
+            unlessStopped(({ reasoning }) => ({ reasoning: reasoning + more })),
+        },
+      );
+      unlessStopped(() => ({ kind: "done" }));
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      unlessStopped(() => ({ kind: "failed", problem }));
+    }
+  };
+  const stop = () => {
+    running.abort();
+    running = new AbortController();
+    const last = state.rounds.at(-1);
+    if (last === undefined || !isRunning(state)) return;
+    const stopped = (answer: Answer): Answer =>
+      answer.kind === "running" ? { ...answer, kind: "stopped" } : answer;
+    change(
+      last.answers.reduce((next, _, index) => withAnswer(next, last.id, index, stopped), state),
+    );
+  };
+  return {
+    state: () => state,
+    isKept: () => isKept,
+    stop,
+    send(prompt) {
+      if (prompt.trim() === "" || isRunning(state)) return;
+      change(withPrompt(state, prompt));
+      const { id = 0, answers = [] } = state.rounds.at(-1) ?? {};
+      answers.forEach((_, index) => void request(id, index, running));
+    },
+    retry(index) {
+      change(withRetry(state, index));
+      void request(state.rounds.at(-1)?.id ?? 0, index, running);
+    },
+    choose: (index, selector) => change(withSelector(state, index, selector)),
+    compare: (selector) => change(withMoreSelectors(state, selector)),
+    drop(index) {
+      stop();
+      change(withoutSelector(state, index));
+    },
+    clear() {
+      stop();
+      change({ ...state, rounds: [] });
+    },
+    keep(next) {
+      isKept = next;
+      store.save(isKept ? state : undefined);
+      onChange();
+    },
+  };
+}
