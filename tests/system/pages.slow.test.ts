@@ -62,6 +62,21 @@ describe.skipIf(chromiumPath === undefined)(`pages for people${why}`, () => {
     expect(problems).toEqual([]);
   });
 
+  test("where a page says that sharing asks for a join password, it says that use does not", async () => {
+    await using lab = await openLab();
+    await using opened = await open(browser, {});
+    const { page } = opened;
+    const code = await lab.hub.createRoom("swordfish");
+    await page.goto(`${lab.hub.url}/rooms/${code}`);
+    await page.getByText(/join password, which restricts who shares and not who uses/).waitFor();
+    await page.getByRole("link", { name: "Try it" }).click();
+    await page.getByRole("link", { name: "Invite", exact: true }).first().click();
+    await page.getByText(/join password\. The password does not restrict use/).waitFor();
+    await page.goto(`${lab.hub.url}/rooms/${lab.code}/watch#invite`);
+    await page.getByRole("heading", { name: "Invite" }).waitFor();
+    expect(await page.getByText("join password").count()).toBe(0);
+  });
+
   test.skipIf(!hasNginx || !hasOpenssl)(
     "behind nginx with TLS and below a path, every URL is the one that leads back",
     async () => {

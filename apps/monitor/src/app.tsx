@@ -82,7 +82,7 @@ interface ViewProps extends Omit<AppProps, "view" | "onRetry"> {
 function View({ name, address, state, nowMs, chat, remPx, isProjector }: ViewProps): VNode {
   switch (name) {
     case "invite":
-      return <InvitePanel hubUrl={address.hubUrl} room={address.room} />;
+      return <InvitePanel {...address} isProtected={state.room?.passwordProtected === true} />;
     case "log":
       return <LogPanel state={state} remPx={remPx} />;
     case "figures":

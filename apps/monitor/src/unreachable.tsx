@@ -1,7 +1,5 @@
-import { programLine, shellWord } from "@roomhub/protocol";
 import type { VNode } from "preact";
 import type { Address } from "./address.ts";
-import { CopyButton } from "./parts/copy-button.tsx";
 
 /** A link that cannot be watched: why, and what to do. */
 export function Unreachable({ address }: { address: Exclude<Address, { kind: "room" }> }): VNode {
@@ -31,25 +29,17 @@ function Explanation({ address }: { address: Exclude<Address, { kind: "room" }> 
     case "invalid":
       return (
         <p role="alert">
-          {address.message}. <a href="?">Enter another room</a>
+          {address.message}. <a href="?room=">Enter another room</a>
         </p>
       );
     case "mixed-content": {
-      const { hubUrl, room } = address;
-      // Whether this hub hands out its program cannot be asked from here; hubs do, unless they are told not to.
-      const program = programLine({ hubUrl, isHandedOut: true });
-      const command = `${program} monitor ${shellWord(`${hubUrl}/rooms/${room}`)}`;
+      // Hubs hand out the page, unless they are told not to.
+      const pageUrl = `${address.hubUrl}/rooms/${address.room}/watch`;
       return (
-        <div role="alert">
-          <p>
-            This page comes from https, and browsers do not let it call a hub at plain http. Run the
-            page on this machine:
-          </p>
-          <pre>
-            <code>{command}</code>
-          </pre>
-          <CopyButton label="Copy" text={() => command} />
-        </div>
+        <p role="alert">
+          This page comes from https, and browsers do not let it call a hub at plain http. The hub
+          has the same page: <a href={pageUrl}>{pageUrl}</a>
+        </p>
       );
     }
   }

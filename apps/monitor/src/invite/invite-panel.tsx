@@ -1,15 +1,20 @@
-import { type Invite, RoomhubClient } from "@roomhub/client";
-import { type HealthResponse, isForOthers, pastedHub } from "@roomhub/protocol";
+import type { Invite } from "@roomhub/client";
+import { isForOthers } from "@roomhub/protocol";
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { pure } from "../parts/pure.ts";
+import { useHubForOthers } from "./hub-for-others.ts";
 import { inviteLines } from "./invite-lines.ts";
 import { QrCode } from "./qr-code.tsx";
 
+export interface InvitePanelProps extends Invite {
+  /** A participant that joins has to know the room's join password. */
+  isProtected: boolean;
+}
+
 /** How others come into the room. */
-export const InvitePanel = pure(({ hubUrl, room }: Invite): VNode => {
-  const hub = pastedHub(hubUrl, useHealth(hubUrl) ?? {});
+export const InvitePanel = pure(({ hubUrl, room, isProtected }: InvitePanelProps): VNode => {
+  const hub = useHubForOthers(hubUrl);
   const roomUrl = `${hub.hubUrl}/rooms/${room}`;
   const [pageUrl = ""] = location.href.split("#");
   return (
@@ -24,6 +29,12 @@ export const InvitePanel = pure(({ hubUrl, room }: Invite): VNode => {
         <QrCode text={roomUrl} label={`QR code of ${roomUrl}`} />
         <div>
           <p class="room-code">{room}</p>
+          {isProtected ? (
+            <p>
+              Sharing a model asks for the room's join password. The password does not restrict use:
+              whoever reaches the hub and knows this code can send requests and watch.
+            </p>
+          ) : null}
           {inviteLines(hub, room, pageUrl).map(({ title, text }) => (
             <div class="invite-line" key={title}>
               <h3>{title}</h3>
@@ -38,15 +49,3 @@ export const InvitePanel = pure(({ hubUrl, room }: Invite): VNode => {
     </section>
   );
 });
-
-/** What the hub says of itself; undefined until it has. */
-function useHealth(hubUrl: string): HealthResponse | undefined {
-  const [health, setHealth] = useState<HealthResponse>();
-  useEffect(() => {
-    const stop = new AbortController();
-    // Without it the lines are as the page knows the hub; its connection says elsewhere that it does not respond.
-    new RoomhubClient({ hubUrl }).health({ signal: stop.signal }).then(setHealth, () => undefined);
-    return () => stop.abort();
-  }, [hubUrl]);
-  return health;
-}

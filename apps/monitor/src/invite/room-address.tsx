@@ -3,11 +3,13 @@ import { isForOthers } from "@roomhub/protocol";
 import type { VNode } from "preact";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { pure } from "../parts/pure.ts";
+import { useHubForOthers } from "./hub-for-others.ts";
 import { QrCode } from "./qr-code.tsx";
 
 /** Where the room is: for a phone's camera, and for programs. */
-export const RoomAddress = pure(({ hubUrl, room }: Invite): VNode => {
-  const roomUrl = `${hubUrl}/rooms/${room}`;
+export const RoomAddress = pure((address: Invite): VNode => {
+  const { hubUrl } = useHubForOthers(address.hubUrl);
+  const roomUrl = `${hubUrl}/rooms/${address.room}`;
   const baseUrl = `${roomUrl}/v1`;
   return (
     <div class="room-address">

@@ -68,6 +68,6 @@ function notCounted({ url }: UnreachableHub): Html {
 }
 
 function about({ passwordProtected, participantCount }: Room): string {
-  if (passwordProtected) return "has a password";
+  if (passwordProtected) return "has a join password";
   return participantCount === 1 ? "1 participant" : `${participantCount} participants`;
 }

@@ -28,7 +28,7 @@ export function sendRoomPage(
       ${pasteLine(`${hub.hubUrl}/rooms/${code}/v1`)}
       <p class="quiet">Any API key will do; <code>as-yourname</code> shows the room who you are.</p>
       <h2>Who is there</h2>
-      ${participants === undefined ? html`<p class="quiet">The room has a password, so this page does not say.</p>` : whoIsThere(participants)}
+      ${participants === undefined ? html`<p class="quiet">The room has a join password, so this page does not say.</p>` : whoIsThere(participants)}
       <h2>On a computer</h2>
       ${onAComputer(facts, room)}
       <p class="quiet">roomhub ${facts.version} · <a href="${origin}/">all rooms</a></p>
@@ -58,7 +58,9 @@ function onAComputer(facts: PageFacts, room: Room): Html {
 
 function needs({ hub }: PageFacts, { passwordProtected }: Room): Html {
   const node = hub.isHandedOut ? "Node 22.21 or newer" : "roomhub";
-  const password = passwordProtected ? "; it prompts for the room's password" : "";
+  const password = passwordProtected
+    ? "; it prompts for the room's join password, which restricts who shares and not who uses the room"
+    : "";
   return html`<p class="quiet">
     Needs ${node} and a model server, such as Ollama or llama.cpp${password}.
   </p>`;
