@@ -86,7 +86,7 @@ describe("the compose file of a cluster", () => {
       secrets.map((secret) => (typeof secret === "string" ? secret : secret.source)),
     );
     expect(new Set(used)).toEqual(new Set(Object.keys(compose.secrets)));
-    const guide = readGuides().find((one) => one.path === "docs/guides/docker.md");
+    const guide = readGuides().find((one) => one.path === "docs/guides/docker-cluster.md");
     const made = [...(guide?.text.matchAll(/> (secrets\/\S+)$/gm) ?? [])].map(
       ([, file]) => `./${file}`,
     );

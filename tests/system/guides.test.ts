@@ -11,10 +11,10 @@ import {
 import { openGuideLab } from "../support/documents/guide-lab.ts";
 import { behindAProxy } from "./guides/behind-a-proxy.ts";
 import type { BlockPlan } from "./guides/block-plan.ts";
-import { clients } from "./guides/clients.ts";
+import { clients, clientSettings } from "./guides/clients.ts";
 import { cluster } from "./guides/cluster.ts";
 import { misunderstood } from "./guides/command-line.ts";
-import { docker } from "./guides/docker.ts";
+import { docker, dockerCluster } from "./guides/docker.ts";
 import { install } from "./guides/install.ts";
 import { observe } from "./guides/observe.ts";
 import {
@@ -31,7 +31,7 @@ import {
   pythonParticipant,
   roomStatePackage,
 } from "./guides/programs.ts";
-import { quickstart, readme, shareACloudModel } from "./guides/quickstart.ts";
+import { oneLine, quickstart, readme, shareACloudModel } from "./guides/quickstart.ts";
 import { watch } from "./guides/watch.ts";
 
 const guides = readGuides();
@@ -42,14 +42,16 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "docs/guides/build-on-it.md": buildOnIt,
   "docs/guides/clients.md": clients,
   "docs/guides/cluster.md": cluster,
+  "docs/guides/docker-cluster.md": dockerCluster,
   "docs/guides/docker.md": docker,
   "docs/guides/install.md": install,
   "docs/guides/observe.md": observe,
-  "docs/guides/one-line.md": [],
+  "docs/guides/one-line.md": oneLine,
   "docs/guides/python-participant.md": pythonParticipant,
   "docs/guides/quickstart.md": quickstart,
   "docs/guides/share-a-cloud-model.md": shareACloudModel,
   "docs/guides/watch.md": watch,
+  "docs/reference/clients.md": clientSettings,
   "README.md": readme,
   "packages/cli/README.md": cliPackage,
   "packages/client/README.md": clientPackage,
@@ -95,6 +97,33 @@ describe.each(followed)("%s", (path, plans) => {
     });
   }
 });
+
+/** Operating hubs takes more than a guide has. */
+const longer = ["docs/guides/cluster.md"];
+const short = guides.filter(({ path }) => /^docs\/guides\//.test(path) && !longer.includes(path));
+
+test.each(short.map(({ path, text }) => [path, text] as const))(
+  "%s begins with an example and has at most 700 words",
+  (_path, text) => {
+    const [before = "", ...rest] = text.split("\n```");
+    expect(rest).not.toEqual([]);
+    expect(wordsIn(before)).toBeLessThanOrEqual(50);
+    expect(wordsIn(text)).toBeLessThanOrEqual(700);
+  },
+);
+
+test("README.md has at most 1,500 words, and names on its first screen what the room is used from", () => {
+  const { text = "" } = guides.find(({ path }) => path === "README.md") ?? {};
+  expect(wordsIn(text)).toBeLessThanOrEqual(1_500);
+  const screen = text.slice(0, text.indexOf("!["));
+  const named = ["Claude Code", "Codex", "opencode", "roomhub chat", "roomhub env", "Try it"];
+  for (const name of named) expect(screen).toContain(name);
+  expect(wordsIn(screen)).toBeLessThanOrEqual(250);
+});
+
+function wordsIn(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== "").length;
+}
 
 test("every roomhub command in a guide is one the command line understands", () => {
   const seen: string[] = [];

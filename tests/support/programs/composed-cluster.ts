@@ -123,7 +123,7 @@ class Places {
 
   /** The secrets as a reader of the guide makes them, and the configurations. */
   async makeFiles(): Promise<void> {
-    const guide = readGuides().find(({ path }) => path === "docs/guides/docker.md");
+    const guide = readGuides().find(({ path }) => path === "docs/guides/docker-cluster.md");
     const block = guide?.blocks.find(({ text }) => text.startsWith("mkdir -m 700 secrets"));
     const script = `cd "${this.#folder}" && ${block?.text ?? "false"}`;
     const { exitCode, stderr } = await runCommand("sh", ["-ec", script]);

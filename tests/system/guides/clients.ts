@@ -46,6 +46,9 @@ export const clients: readonly BlockPlan[] = [
       }
     },
   },
+];
+
+export const clientSettings: readonly BlockPlan[] = [
   {
     begins: "export ENABLE_OLLAMA_API",
     cannot: notHere("Open WebUI"),
@@ -138,6 +141,13 @@ curl "$OPENAI_API_BASE_URL/models" -H "authorization: Bearer $OPENAI_API_KEY"`,
     async follow(block, lab) {
       await using program = lab.script(`${lab.here(block)}console.log(text);`);
       await program.says(/Hello!/);
+    },
+  },
+  {
+    begins: "from openai",
+    missing: missingInPython("openai"),
+    async follow(block, lab) {
+      expect(await lab.shell(`python3 - <<'EOF'\n${block}EOF`)).toContain("Hello!");
     },
   },
   {

@@ -9,6 +9,9 @@ export const docker: readonly BlockPlan[] = [
   { begins: "docker build", cannot, follow: readCommands },
   { begins: "docker compose up", cannot, follow: readCommands },
   { begins: "docker run", cannot, follow: readCommands },
+];
+
+export const dockerCluster: readonly BlockPlan[] = [
   { begins: "mkdir -m 700 secrets", cannot: "a test of its own runs hubs with these secrets" },
   { begins: "docker compose -f compose.cluster.yaml up", cannot, follow: readCommands },
   { begins: "docker compose -f compose.cluster.yaml build", cannot },

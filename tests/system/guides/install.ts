@@ -9,8 +9,13 @@ const cannot = "it would change the machine; its commands of roomhub are read";
 
 export const install: readonly BlockPlan[] = [
   { begins: "npm install --global", cannot, follow: readCommands },
+  {
+    begins: "npm ci",
+    cannot: "it would replace the packages under the tests' feet",
+    follow: areScripts,
+  },
   { begins: "sha256sum", cannot, follow: readCommands },
-  { begins: "npm run build:binary", cannot: "binary.slow.test.ts runs it", follow: isScript },
+  { begins: "npm run build:binary", cannot: "binary.slow.test.ts runs it", follow: areScripts },
   { begins: "roomhub service install", cannot, follow: readCommands },
   { begins: "eval", cannot, follow: readCommands },
   { begins: "roomhub service remove", cannot, follow: readCommands },
@@ -25,10 +30,11 @@ function readCommands(block: string): Promise<void> {
   return Promise.resolve();
 }
 
-async function isScript(block: string): Promise<void> {
-  const name = block.trim().split(" ").at(-1) ?? "";
+async function areScripts(block: string): Promise<void> {
+  const names = [...block.matchAll(/^npm run (\S+)$/gm)].map(([, name = ""]) => name);
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
     scripts: Record<string, string>;
   };
-  expect(manifest.scripts).toHaveProperty([name]);
+  expect(names).not.toEqual([]);
+  expect(Object.keys(manifest.scripts)).toEqual(expect.arrayContaining(names));
 }

@@ -1,22 +1,29 @@
 import { expect } from "vitest";
 import { cloudKey, type GuideLab } from "../../support/documents/guide-lab.ts";
 import { runCommand } from "../../support/programs/run-command.ts";
-import { missingInPython } from "../../support/programs/python.ts";
 import { ask, runToItsEnd, watchByScript } from "./send-request.ts";
 import { watchByEachLine } from "./watch.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
+const fromTheHub: BlockPlan = {
+  begins: "npx -y http",
+  cannot: "one-line.slow.test.ts runs it, without a registry",
+};
+
+export const oneLine: readonly BlockPlan[] = [fromTheHub];
+
 export const quickstart: readonly BlockPlan[] = [
   {
-    begins: "npx roomhub up --lan\n",
+    begins: "npm start -- --lan\n",
     // Without a model server, as documented: the demo model responds.
     follow: (block, lab) => hostARoom(`OLLAMA_HOST=127.0.0.1:9 ${block}`, lab),
   },
-  { begins: "curl -N ", follow: askForAStream },
   {
-    begins: "npx roomhub join\n",
-    cannot: "others who announce themselves on this network would be found too: first-run.test.ts",
+    begins: "npx roomhub chat\n",
+    cannot: "a conversation needs a terminal",
   },
+  { begins: "curl -N ", follow: askForAStream },
+  fromTheHub,
   { begins: "npx roomhub join http", follow: shareAModel },
   { begins: "export OPENAI_BASE_URL", follow: askByVariables },
   {
@@ -30,26 +37,16 @@ export const quickstart: readonly BlockPlan[] = [
 
 export const readme: readonly BlockPlan[] = [
   {
-    begins: "npm start    #",
-    // The other line of it is running.
+    begins: "npm start   ",
+    // The other line of it is a conversation.
     follow: (block, lab) => hostARoom(firstLine(block), lab),
   },
   { begins: "client ──", cannot: "it is a drawing" },
   { begins: "npm start -- --lan", follow: hostARoom },
-  {
-    begins: "npm ci ",
-    cannot: "it would replace the packages under the tests' feet; CI begins with it",
-  },
+  fromTheHub,
   { begins: "curl -N http", follow: askForAStream },
   { begins: "import OpenAI", follow: runToItsEnd },
-  {
-    begins: "from openai",
-    missing: missingInPython("openai"),
-    async follow(block, lab) {
-      expect(await lab.shell(`python3 - <<'EOF'\n${block}EOF`)).toContain("Hello!");
-    },
-  },
-  { begins: "npx roomhub events", follow: watchByEachLine },
+  { begins: "npx roomhub top", follow: watchByEachLine },
   {
     begins: "import { openAIOptions, openRoom }",
     follow: (block, lab) => watchByScript(`import OpenAI from "openai";\n${block}`, lab),
