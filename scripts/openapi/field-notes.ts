@@ -7,7 +7,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Health.timestamp": "ISO 8601, UTC",
 
   "CreateRoomRequest.name": "Shown to people; not blank, no control or text-direction characters",
-  "CreateRoomRequest.password": "At most 128 bytes of UTF-8. Needed to join the room",
+  "CreateRoomRequest.password":
+    "At most 128 bytes of UTF-8. The join password: needed to join the room, not to use it",
 
   "Room.code": "6 characters without look-alikes. In paths in any letter case",
   "Room.createdAt": "Epoch milliseconds",
@@ -27,7 +28,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "JoinRequest.model": "Sent to the provider unchanged",
   "JoinRequest.endpoint":
     "The provider's base URL; without a path, `/v1` is used. No user name, query or fragment",
-  "JoinRequest.password": "The room's, where it has one",
+  "JoinRequest.password": "The room's join password, where it has one",
   "JoinRequest.authHeaders":
     "Header name to value, sent to that endpoint only. Kept in memory, never listed",
   "JoinRequest.machineSecret":

@@ -214,7 +214,7 @@ export const managementOperations: readonly Operation[] = [
     tag: "Participants",
     summary: "Join a room, or join it again",
     description:
-      "A join of a known id by its owner replaces all fields. In a protected room the password is required, unless the token proves ownership.",
+      "A join of a known id by its owner replaces all fields. In a protected room the join password is required, unless the token proves ownership.",
     routes: ["POST /rooms/:code/join"],
     parameters: [
       {

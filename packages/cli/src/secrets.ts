@@ -24,10 +24,13 @@ export interface AuthHeaderOptionValues {
 
 export function addPasswordOptions(command: Command): Command {
   return command
-    .option("--password-env <variable>", "room password from an environment variable")
-    .option("--password-file <path>", "room password from a file's first line (- for stdin)")
+    .option(
+      "--password-env <variable>",
+      "join password, from a variable; it restricts sharing, not use",
+    )
+    .option("--password-file <path>", "join password, from a file's first line (- for stdin)")
     .addOption(
-      new Option("--password <password>", "room password (visible in `ps`)").conflicts([
+      new Option("--password <password>", "join password (visible in `ps`)").conflicts([
         "passwordEnv",
         "passwordFile",
       ]),

@@ -69,7 +69,7 @@ export const LIMITS = defineLimits({
   passwordAttemptsBurst: {
     default: 5,
     unit: "count",
-    what: "wrong room passwords at once, per room and address",
+    what: "wrong join passwords at once, per room and address",
   },
   passwordAttemptIntervalMs: {
     default: 2_000,
@@ -79,7 +79,7 @@ export const LIMITS = defineLimits({
   passwordAttemptsPerRoom: {
     default: 60,
     unit: "count",
-    what: "wrong passwords per room and minute, from all addresses together",
+    what: "wrong join passwords per room and minute, from all addresses together",
   },
 
   managementBodyBytes: { default: 64 * kib, unit: "bytes", what: "body of a management request" },
@@ -126,7 +126,7 @@ export const LIMITS = defineLimits({
     unit: "bytes",
     what: "UTF-8 bytes of a room's aliases, all patterns and targets",
   },
-  passwordBytes: { default: 128, unit: "bytes", what: "UTF-8 bytes of a room password" },
+  passwordBytes: { default: 128, unit: "bytes", what: "UTF-8 bytes of a join password" },
   authHeaders: { default: 16, unit: "count", what: "authHeaders of a participant" },
   authHeaderBytes: {
     default: 8 * kib,

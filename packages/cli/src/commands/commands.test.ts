@@ -26,7 +26,7 @@ test("room create prints the code alone on stdout and how to use it on stderr", 
   expect(asked).toEqual([{ name: "lab", password: "swordfish" }]);
   expect(world.stdout.text).toBe("ABC234\n");
   expect(world.stderr.text).toContain(
-    "roomhub join http://127.0.0.1:5050/rooms/ABC234\n          (prompts for the password,",
+    "roomhub join http://127.0.0.1:5050/rooms/ABC234\n          (prompts for the join password,",
   );
   expect(world.stderr.text).not.toContain("swordfish");
 });
@@ -55,9 +55,9 @@ test("tables are aligned for people and have no colours in a pipe", async () => 
   await world.run("room", "list");
   expect(world.stdout.text).toBe(
     [
-      "CODE    NAME         PARTICIPANTS  PASSWORD  CREATED",
-      "ABC234  lab          2             no        2026-01-02",
-      "XYZ789  a long name  2             no        2026-01-02",
+      "CODE    NAME         PARTICIPANTS  JOIN PASSWORD  CREATED",
+      "ABC234  lab          2             no             2026-01-02",
+      "XYZ789  a long name  2             no             2026-01-02",
       "",
     ].join("\n"),
   );

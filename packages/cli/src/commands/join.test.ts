@@ -355,7 +355,7 @@ test("on a terminal join prompts for models, and for a protected room's password
   expect(world.participants).toMatchObject([{ model: "qwen3", password: "swordfish" }]);
   expect(questions).toEqual([
     "Select models to share | [llama3.2:3b] | qwen3",
-    "Password for room ABC234",
+    "Join password of room ABC234 (needed to share, not to use)",
   ]);
 });
 

@@ -102,7 +102,7 @@ async function listRooms(context: CliContext, options: HubOptionValues): Promise
       new Date(room.createdAt).toISOString().slice(0, 10),
     ]);
     context.stdout.write(
-      formatTable(["code", "name", "participants", "password", "created"], rows),
+      formatTable(["code", "name", "participants", "join password", "created"], rows),
     );
   }
 }
@@ -127,7 +127,7 @@ async function usageOfRoom(context: CliContext, room: Room, hubUrl: string): Pro
   const code = safe(room.code);
   const hub = await pastedHubAt(context, hubUrl);
   const watchUrl = watchUrlOf(hub, code);
-  const passwordNote = "          (prompts for the password, or reads ROOMHUB_PASSWORD)";
+  const passwordNote = "          (prompts for the join password, or reads ROOMHUB_PASSWORD)";
   return [
     `Use it:   export OPENAI_BASE_URL=${hub.hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=roomhub`,
     `Join it:  ${shareLine(context, hub, code)}`,

@@ -107,7 +107,7 @@ function reachLines(openCommand: string, sharedUrls: LaunchedHub["sharedUrls"]):
     return [`Reachable from this machine only. To open it to your network: ${openCommand}`];
   }
   return [
-    "Open to anyone who can reach these addresses; a room can have a password:",
+    "Open to anyone who can reach these addresses; a join password restricts sharing, not use:",
     ...sharedUrls.map(({ url, label }) => `  ${url}  (${label})`),
   ];
 }

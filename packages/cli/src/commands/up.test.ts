@@ -303,8 +303,8 @@ test("the room of that name is used again", async () => {
 });
 
 test.each([
-  [true, [], 4, "has a password"],
-  [false, ["--password", "x"], 1, "has no password"],
+  [true, [], 4, "has a join password"],
+  [false, ["--password", "x"], 1, "has no join password"],
 ])(
   "a known room (password: %s) with %j ends with %i",
   async (passwordProtected, args, code, said) => {

@@ -50,7 +50,7 @@ function found(exam: Examination, room: Room): Finding {
   exam.room = room;
   const { participantCount: count, passwordProtected } = room;
   const participants = countOf(count, "participant");
-  const password = passwordProtected ? ", password required to join" : "";
+  const password = passwordProtected ? ", a join password is needed to share" : "";
   return ok(
     `${safe(room.code)} (${safe(room.name)}), ${participants}${password}`,
     inviteOthers(exam, room),

@@ -94,7 +94,7 @@ test("open to the network and with a password, in a pipe", () => {
           http://172.17.0.1:5050 (docker0)
           Open to anyone who can reach it. An installed roomhub finds it: roomhub join
 
-    Share a model from another machine (prompts for the password)
+    Share a model from another machine (prompts for the join password)
       npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234
     Send a request
       curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
@@ -120,7 +120,7 @@ test("open to the network, on a terminal that has room for the QR code", () => {
           http://172.17.0.1:5050 (docker0)
           Open to anyone who can reach it. An installed roomhub finds it: roomhub join
 
-    Share a model from another machine (prompts for the password)
+    Share a model from another machine (prompts for the join password)
       npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234
     Send a request
       curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'

@@ -22,15 +22,15 @@ export async function findOrCreateRoom(
   }
   if (known.passwordProtected && password === undefined) {
     throw new CommandError(
-      `The room "${name}" (${known.code}) has a password`,
+      `The room "${name}" (${known.code}) has a join password`,
       "pass it with --password-env VARIABLE, or create another room with --room NAME",
       EXIT.refused,
     );
   }
   if (!known.passwordProtected && password !== undefined) {
     throw new CommandError(
-      `The room "${name}" (${known.code}) has no password`,
-      "create another room with --room NAME, or leave out the password",
+      `The room "${name}" (${known.code}) has no join password`,
+      "create another room with --room NAME, or leave out the join password",
     );
   }
   return known;

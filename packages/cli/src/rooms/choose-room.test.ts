@@ -161,7 +161,7 @@ test("several rooms are an error with the commands to choose from without a term
     exitCode: 2,
     lines: [
       `roomhub join ${here}/rooms/AAA222  # ana's, 1 participant`,
-      `roomhub join ${there}/rooms/BBB222  # bea's, 2 participants, password`,
+      `roomhub join ${there}/rooms/BBB222  # bea's, 2 participants, join password`,
     ],
   });
 });

@@ -265,10 +265,10 @@ function linesFor(
   return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
-/** `1 participant`, `12 participants, password` */
+/** `1 participant`, `12 participants, join password` */
 export function sizeOf({ participantCount, passwordProtected }: Room): string {
   const count = countOf(participantCount, "participant");
-  return passwordProtected ? `${count}, password` : count;
+  return passwordProtected ? `${count}, join password` : count;
 }
 
 function isEmpty({ room }: FoundRoom): boolean {

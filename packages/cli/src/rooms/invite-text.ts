@@ -59,7 +59,7 @@ function pasteLines(
   const share = isForOthers(hub.hubUrl) ? "a model from another machine" : "another model";
   return [
     {
-      title: `Share ${share}${room.passwordProtected ? " (prompts for the password)" : ""}`,
+      title: `Share ${share}${room.passwordProtected ? " (prompts for the join password)" : ""}`,
       text: shareLine(context, hub, safe(room.code)),
     },
     { title: "Send a request", text: `curl -N ${roomUrl}/v1/chat/completions -d '${body}'` },

@@ -53,9 +53,10 @@ async function askPassword(
   room: string,
   interactivity: Interactivity,
 ): Promise<string> {
-  if (interactivity.canAsk) return context.prompts.askSecret(`Password for room ${room}`);
+  if (interactivity.canAsk)
+    return context.prompts.askSecret(`Join password of room ${room} (needed to share, not to use)`);
   throw new CommandError(
-    `Room ${room} requires a password`,
+    `Room ${room} requires a join password`,
     "set ROOMHUB_PASSWORD, or pass --password-env VARIABLE or --password-file PATH",
     EXIT.refused,
   );

@@ -33,7 +33,7 @@ export async function checkRoomPassword(
     case "wrong":
       throw new HubError(
         "invalid_password",
-        `The password for room ${room.code} is missing or wrong.`,
+        `The join password for room ${room.code} is missing or wrong.`,
         {
           param: "password",
           hint: `Ask the room's host, then: ROOMHUB_PASSWORD=… roomhub join ${room.code}`,
@@ -50,10 +50,10 @@ export async function checkRoomPassword(
 function throttledMessage(code: string, by: "caller" | "room" | "hub"): string {
   switch (by) {
     case "caller":
-      return `Too many wrong passwords for room ${code}.`;
+      return `Too many wrong join passwords for room ${code}.`;
     case "room":
-      return `Too many wrong passwords for room ${code}, from all addresses together.`;
+      return `Too many wrong join passwords for room ${code}, from all addresses together.`;
     case "hub":
-      return `The password for room ${code} was not checked: too many others wait for theirs.`;
+      return `The join password for room ${code} was not checked: too many others wait for theirs.`;
   }
 }
