@@ -8,7 +8,7 @@ import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { firstMinute, quickstartTranscript } from "./transcript-picture.ts";
+import { firstMinute, quickstartTranscript, settled } from "./transcript-picture.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const guide = join(root, "docs", "guides", "quickstart.md");
@@ -16,7 +16,6 @@ const begin = "<!-- begin: node scripts/quickstart-transcript.mjs -->";
 const end = "<!-- end -->";
 
 const me = userInfo().username;
-const ownId = new RegExp(`\\b${me}-(\\S+)( {2,})?`, "g");
 const socket = `roomhub-quickstart-${process.pid}`;
 if (!process.argv.includes("--picture")) await record();
 drawPicture();
@@ -48,7 +47,7 @@ async function play(folder, ollamaPort) {
   await shows(developer, /data: \[DONE\]\s+carla\$/);
 
   const friend = await openTerminal(folder, "ben", { OLLAMA_HOST: `127.0.0.1:${ollamaPort}` });
-  type(friend, "npx roomhub join");
+  type(friend, /^ *(npx -y .* join .*)$/m.exec(screen(host))?.[1] ?? "");
   await shows(friend, /Enter: confirm/);
   press(friend, "Enter");
   await shows(friend, /connected; p pauses/);
@@ -69,7 +68,7 @@ async function play(folder, ollamaPort) {
 }
 
 function writeTranscript({ code, host, developer, friend }) {
-  const text = [host, developer, friend].map((screen) => settled(screen, code)).join("\n\n");
+  const text = [host, developer, friend].map((screen) => settled(screen, code, me)).join("\n\n");
   const page = readFileSync(guide, "utf8");
   const [before, rest] = page.split(begin);
   const [, after] = rest.split(end);
@@ -81,28 +80,6 @@ function drawPicture() {
   mkdirSync(images, { recursive: true });
   const transcript = quickstartTranscript(readFileSync(guide, "utf8"));
   writeFileSync(join(images, "first-minute.svg"), firstMinute(transcript));
-}
-
-/** The same on every machine and every day, except for durations. */
-function settled(screen, code) {
-  return screen
-    .replaceAll(code, "ABC234")
-    .replace(/http:\/\/[\d.]+:\d+ \(\w+\)/g, "http://192.168.1.5:5050 (wlan0)")
-    .replace(/(?<!Watch )http:\/\/[\d.]+:\d+/g, "http://192.168.1.5:5050")
-    .replace(/Watch http:\/\/[\d.]+:\d+/, "Watch http://127.0.0.1:5051")
-    .replace(/\d\d:\d\d:\d\d/g, "10:04:00")
-    .replace(/chatcmpl_\w+/g, "chatcmpl_1")
-    .replace(/"created":\d+/g, '"created":1')
-    .replaceAll(`${me}'s room`, "ana's room")
-    .replace(ownId, renamed)
-    .replace(/(?: *[█▀▄ ]{20,}\n)+/g, "  (the invitation as a QR code)\n")
-    .trimEnd();
-}
-
-/** Columns stay where they are. */
-function renamed(_id, rest, gap = "") {
-  const owner = rest.startsWith("demo") ? "ana" : "ben";
-  return `${owner}-${rest}${gap === "" ? "" : gap.padEnd(gap.length + me.length - owner.length)}`;
 }
 
 /** The beginning and the end of a long stream. */
@@ -119,9 +96,9 @@ function shortened(screen) {
   return kept.join("\n");
 }
 
-/** A shell whose `npx roomhub` is the checkout's own command, under a name of its own. */
+/** A shell whose `npx` runs the checkout's own command, whatever it is given, under a name of its own. */
 async function openTerminal(folder, name, env) {
-  const npx = `npx() { shift; '${process.execPath}' '${join(root, "packages/cli/bin/roomhub.js")}' "$@"; }`;
+  const npx = `npx() { while [[ $1 != *roomhub* ]]; do shift; done; shift; '${process.execPath}' '${join(root, "packages/cli/bin/roomhub.js")}' "$@"; }`;
   const rc = join(folder, `${name}.sh`);
   writeFileSync(rc, `PS1='${name}$ '\n${npx}\n`);
   const settings = {

@@ -24,6 +24,40 @@ export function quickstartTranscript(guide: string): string {
   return transcript;
 }
 
+/**
+ * What a terminal shows, the same on every machine and every day except for durations.
+ *
+ * @param code - the room's
+ * @param user - who ran it: ids and the room begin with that name
+ */
+export function settled(screen: string, code: string, user: string): string {
+  return (
+    screen
+      .replaceAll(code, "ABC234")
+      .replace(/^Hub {3}http:\/\/[\d.]+:\d+ \(\w+\)$/m, "Hub   http://192.168.1.5:5050 (wlan0)")
+      // Of a machine in several networks.
+      .replace(/^ {6}http:\/\/\S+ \(\w+\)\n/gm, "")
+      .replace(/invite http:\/\/127\.0\.0\.1:\d+\/rooms\/ABC234/, "invite ABC234")
+      .replace(/http:\/\/[\d.]+:\d+/g, "http://192.168.1.5:5050")
+      .replace(/(?<=handed out: )[0-9a-f]{128}/, "…")
+      .replace(/\d\d:\d\d:\d\d/g, "10:04:00")
+      .replace(/chatcmpl_\w+/g, "chatcmpl_1")
+      .replace(/"created":\d+/g, '"created":1')
+      .replaceAll(`${user}'s room`, "ana's room")
+      .replace(new RegExp(`\\b${user}-(\\S+)( {2,})?`, "g"), (_id, rest: string, gap = "") =>
+        renamed(rest, gap as string, user),
+      )
+      .replace(/(?: *[█▀▄ ]{20,}\n)+/g, "  (the room's page as a QR code)\n")
+      .trimEnd()
+  );
+}
+
+/** Columns stay where they are. */
+function renamed(rest: string, gap: string, user: string): string {
+  const owner = rest.startsWith("demo") ? "ana" : "ben";
+  return `${owner}-${rest}${gap === "" ? "" : gap.padEnd(gap.length + user.length - owner.length)}`;
+}
+
 /** One prompt and what follows it. */
 interface Terminal {
   name: string;
