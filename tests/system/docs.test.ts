@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import {
   DETAIL_EVENT_NAMES,
   ERROR_STATUS,
@@ -168,13 +168,30 @@ test("AGENTS.md has a row for every source folder of every package and app", () 
 });
 
 test("every link between documents leads to a file", () => {
-  const documents = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "tests/**/*.md"], {
-    cwd: root,
-  });
+  const documents = globSync(
+    ["*.md", "llms.txt", "docs/**/*.md", "packages/*/README.md", "tests/**/*.md"],
+    {
+      cwd: root,
+    },
+  );
   const broken = documents.flatMap((path) =>
     brokenLinks({ path, text: text(path) }).map((target) => `${path}: ${target}`),
   );
   expect(broken).toEqual([]);
+});
+
+test("docs/README.md and llms.txt lead to every guide, every reference and every other page", () => {
+  const pages = globSync(["docs/*.md", "docs/guides/*.md", "docs/reference/*.md"], { cwd: root });
+  const reference = (document: string, page: string) => relative(dirname(document), page);
+  for (const [document, left] of [
+    ["docs/README.md", ["docs/README.md"]],
+    ["llms.txt", ["docs/README.md", "docs/dependencies.md", "docs/reference/openapi.md"]],
+  ] as const) {
+    const missing = pages.filter(
+      (page) => !text(document).includes(`](${reference(document, page)})`),
+    );
+    expect(missing.toSorted(), document).toEqual([...left].toSorted());
+  }
 });
 
 test("the picture in README.md is the quickstart's transcript, small and without anything to load", () => {
