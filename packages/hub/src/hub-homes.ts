@@ -254,7 +254,9 @@ export class HubHomes {
   /** It is of another hub, which stops. */
   endsWithHub(connection: object): boolean {
     const peer = this.#peers.get(connection);
-    return peer !== undefined && this.roll.hubs.get(peer.hubId)?.isDraining !== false;
+    if (peer === undefined) return false;
+    const hub = this.roll.hubs.get(peer.hubId);
+    return hub?.bootId !== peer.bootId || hub.isDraining;
   }
 
   /** Learns what the other hubs know. @throws DirectoryUnavailable, HubIdTaken */
