@@ -1,5 +1,5 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
@@ -80,13 +80,52 @@ test("--as refuses what is no name", async () => {
   expect(world.stderr.text).toContain("begin with a letter or digit");
 });
 
-test("an unknown room prints nothing that could be evaluated", async () => {
-  const details = { status: 404, code: "room_not_found", param: "", hint: "roomhub room list" };
-  const nothing = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
-  const gone = new RoomhubError("There is no room.", { ...details, ...nothing });
-  const world = makeWorld({}, { getRoom: () => Promise.reject(gone) });
-  expect(await world.run("env", "ABC234")).toBe(3);
-  expect(world.stdout.text).toBe("");
+const noRoom = new RoomhubError("There is no room ABC234: it's gone.", {
+  ...{ status: 404, code: "room_not_found", param: "", hint: "roomhub room list" },
+  ...{ requestId: undefined, retryAfterMs: undefined, participants: undefined },
+});
+const unknown: Partial<Client> = { getRoom: () => Promise.reject(noRoom) };
+const models = ["a", "b"].map((model) => aParticipant({ id: model, model }));
+const several: Partial<Client> = { ...client, listParticipants: async () => models };
+
+describe("where there is nothing to set", () => {
+  test.each([
+    ["an unknown room", [], unknown, 3, "There is no room ABC234: it's gone."],
+    ["a room with several models", ["--for", "claude"], several, 2, "Room ABC234 has 2 models"],
+  ])(
+    "%s: a shell that evaluates the output fails, and says why",
+    async (_what, args, given, code, why) => {
+      const world = makeWorld({}, given);
+      expect(await world.run("env", "ABC234", ...args)).toBe(code);
+      const shell = spawnSync("sh", ["-c", 'eval "$1" && echo went on', "sh", world.stdout.text], {
+        encoding: "utf8",
+      });
+      expect(shell).toMatchObject({ status: 1, stdout: "" });
+      expect(shell.stderr).toContain(`roomhub env has set nothing: ${why}`);
+    },
+  );
+
+  test.each([
+    [
+      "fish",
+      "echo 'roomhub env has set nothing: There is no room ABC234: it\\'s gone.' >&2; false\n",
+    ],
+    ["powershell", "throw 'roomhub env has set nothing: There is no room ABC234: it''s gone.'\n"],
+    ["json", ""],
+  ])("in %s it is %j", async (shell, line) => {
+    const world = makeWorld({}, unknown);
+    expect(await world.run("env", "ABC234", "--shell", shell)).toBe(3);
+    expect(world.stdout.text).toBe(line);
+  });
+
+  test("a file of settings, and a terminal, get nothing", async () => {
+    const file = makeWorld({}, several);
+    expect(await file.run("env", "ABC234", "--for", "continue")).toBe(2);
+    expect(file.stdout.text).toBe("");
+    const terminal = makeWorld({ stdout: capture(80) }, unknown);
+    expect(await terminal.run("env", "ABC234")).toBe(3);
+    expect(terminal.stdout.text).toBe("");
+  });
 });
 
 test("an unreachable hub is only a warning", async () => {
@@ -128,7 +167,10 @@ describe("--for", () => {
       "export ANTHROPIC_DEFAULT_OPUS_MODEL=qwen3-coder",
       "export ANTHROPIC_DEFAULT_SONNET_MODEL=qwen3-coder",
       "export ANTHROPIC_DEFAULT_HAIKU_MODEL=qwen3-coder",
+      "export ANTHROPIC_SMALL_FAST_MODEL=qwen3-coder",
+      "export CLAUDE_CODE_SUBAGENT_MODEL=qwen3-coder",
       "export CLAUDE_CODE_ATTRIBUTION_HEADER=0",
+      "export CLAUDE_CODE_TOTAL_TOKENS_REMINDER=off",
       "unset ANTHROPIC_API_KEY",
       "",
     ]);
@@ -164,13 +206,15 @@ describe("--for", () => {
     await world.run("env", "ABC234", "--for", "opencode", ...hub);
     const script = `${world.stdout.text}printf %s "$OPENCODE_CONFIG_CONTENT"`;
     const config = JSON.parse(execFileSync("sh", ["-c", script], { encoding: "utf8" })) as unknown;
-    expect(config).toMatchObject({
+    expect(config).toEqual({
       model: "room/qwen3-coder",
       provider: {
         room: {
           npm: "@ai-sdk/openai-compatible",
+          name: "room",
           options: { baseURL: baseUrl, apiKey: "roomhub" },
-          models: { "qwen3-coder": { limit: { context: 32_768, output: 8_192 } } },
+          // No limit: the room does not know the model's.
+          models: { "qwen3-coder": { name: "qwen3-coder" } },
         },
       },
     });
@@ -224,11 +268,9 @@ describe("--for", () => {
     expect(world.stdout.text).toContain("export OPENAI_MODEL=llama3\n");
   });
 
-  test("in a room with several models prints nothing that could be evaluated, and the lines to choose from", async () => {
-    const models = ["a", "b"].map((model) => aParticipant({ id: model, model }));
-    const world = makeWorld({}, { ...client, listParticipants: async () => models });
+  test("in a room with several models has the lines to choose from", async () => {
+    const world = makeWorld({}, several);
     expect(await world.run("env", "ABC234", "--for", "claude")).toBe(2);
-    expect(world.stdout.text).toBe("");
     expect(world.stderr.text).toContain("roomhub env ABC234 --for claude --model b");
   });
 

@@ -13,6 +13,7 @@ import {
   assignments,
   commandLine,
   evaluations,
+  failures,
   quotes,
   removals,
   type Shell,
@@ -53,10 +54,31 @@ export function addEnvCommand(program: Command, context: CliContext): void {
       "after",
       '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --as alice\n  $ roomhub env ABC234 --for claude\n  $ roomhub env ABC234 --shell fish | source',
     )
-    .action((room: string, options: EnvOptionValues) => printEnv(context, room, options));
+    .action(async (room: string, options: EnvOptionValues) => {
+      try {
+        await printEnv(context, room, options);
+      } catch (error) {
+        failInShell(context, options, error);
+        throw error;
+      }
+    });
 }
 
-/** An unknown room prints nothing a shell could evaluate; an unreachable hub is only a warning. */
+/**
+ * A shell that evaluates the output fails too: a program that is started next would go to the account it is logged in to.
+ * Settings for a file are not evaluated, and on a terminal the error is read.
+ */
+function failInShell(
+  { stdout }: CliContext,
+  { shell, json, for: program }: EnvOptionValues,
+  error: unknown,
+): void {
+  if (json === true || shell === "json" || program === "continue" || stdout.isTTY) return;
+  const reason = error instanceof Error ? error.message : String(error);
+  stdout.write(`${failures[shell](`roomhub env has set nothing: ${safe(reason)}`)}\n`);
+}
+
+/** An unreachable hub is only a warning. */
 async function printEnv(
   context: CliContext,
   room: string,

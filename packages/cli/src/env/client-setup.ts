@@ -30,9 +30,6 @@ export const clientNames = [
 ] as const;
 export type ClientName = (typeof clientNames)[number];
 
-/** What many model servers take, where a program that knows no limits would request more. */
-const assumedLimit = { context: 32_768, output: 8_192 };
-
 /** Each by its own documentation; docs/guides/clients.md describes them. */
 const setups: Record<ClientName, (room: RoomAccess) => ClientSetup> = {
   claude: ({ baseUrl, key, model = "*" }) =>
@@ -44,8 +41,11 @@ const setups: Record<ClientName, (room: RoomAccess) => ClientSetup> = {
       ANTHROPIC_DEFAULT_OPUS_MODEL: model,
       ANTHROPIC_DEFAULT_SONNET_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
-      // A line that differs in each request, at the head of its prompt, makes every prompt new to the model server.
+      ANTHROPIC_SMALL_FAST_MODEL: model,
+      CLAUDE_CODE_SUBAGENT_MODEL: model,
+      // What differs in each request makes its prompt new to the model server: a line at its head, a reminder of the tokens used.
       CLAUDE_CODE_ATTRIBUTION_HEADER: "0",
+      CLAUDE_CODE_TOTAL_TOKENS_REMINDER: "off",
       // It would be sent to the room.
       ANTHROPIC_API_KEY: null,
     }),
@@ -70,7 +70,7 @@ const setups: Record<ClientName, (room: RoomAccess) => ClientSetup> = {
             npm: "@ai-sdk/openai-compatible",
             name: "room",
             options: { baseURL: baseUrl, apiKey: key },
-            models: { [model]: { name: model, limit: assumedLimit } },
+            models: { [model]: { name: model } },
           },
         },
         model: `room/${model}`,

@@ -26,6 +26,13 @@ export const removals: Record<Shell, (name: string) => string> = {
   powershell: (name) => `$env:${name} = $null`,
 };
 
+/** The line that fails with a message, for a shell that evaluates it in place of settings. */
+export const failures: Record<Shell, (message: string) => string> = {
+  sh: (message) => `echo ${quotes.sh(message)} >&2; false`,
+  fish: (message) => `echo ${quotes.fish(message)} >&2; false`,
+  powershell: (message) => `throw ${quotes.powershell(message)}`,
+};
+
 const plainWord = /^[\w@%+=:,./-]+$/;
 
 /** A command and its arguments; in every shell a word without special characters stands for itself. */

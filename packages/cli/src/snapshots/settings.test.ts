@@ -23,7 +23,7 @@ describe("env", () => {
     expect(await inPipe(["env", "ABC234", "--json"], scene)).toMatchSnapshot();
   });
 
-  test("of a room that is not there prints nothing that could be evaluated", async () => {
+  test("of a room that is not there makes a shell that evaluates it fail", async () => {
     const scene: Scene = { client: { getRoom: noSuchRoom } };
     expect(await everywhere(["env", "ABC243"], scene)).toMatchSnapshot();
   });
