@@ -54,7 +54,7 @@ function roomSection({ hub, origin }: PageFacts, room: Room): Html {
   return html`<section>
     <h2>
       <a href="${origin}/rooms/${code}"><bdi>${name}</bdi></a>
-      <span class="quiet">${code} · ${about(room)}</span>${watch}
+      <span class="quiet">${code} · ${about(room)}${watch}</span>
     </h2>
     ${pasteBox("Base URL", `${hub.hubUrl}/rooms/${code}/v1`)}
     ${pasteBox("Share a model of your computer", joinLine(hub, code))}
