@@ -1,4 +1,4 @@
-// Writes where the sources are into every manifest, which provenance is proven against:
+// Writes where the sources are into every manifest, which provenance is proven against, and into the lines that clone them:
 // npm run release:repository -- https://git.example/ana/roomhub
 import { execFileSync } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -22,3 +22,8 @@ for (const folder of [undefined, ...packages]) {
   await writeFile(path, `${JSON.stringify(named, null, 2)}\n`);
 }
 execFileSync(join(root, "node_modules", ".bin", "oxfmt"), paths, { stdio: "inherit" });
+for (const document of ["README.md", "CONTRIBUTING.md", "docs/guides/quickstart.md"]) {
+  const path = join(root, document);
+  const text = await readFile(path, "utf8");
+  await writeFile(path, text.replace(/(?<=\bgit clone )\S+/, url));
+}
