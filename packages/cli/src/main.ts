@@ -94,7 +94,7 @@ const context: CliContext = {
     const suspendBeside = async () => {
       screen?.leave();
       await suspend();
-      screen?.enter();
+      if (isInForeground()) screen?.enter();
     };
     const terminalKeys = { interrupt, suspend: suspendBeside, isInForeground };
     return readKeys(process.stdin, terminalKeys, listener);

@@ -18,7 +18,12 @@ import type {
 } from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
-export type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
+export type {
+  ParticipantNotice,
+  ParticipantOptions,
+  RunningRequest,
+  StopReason,
+} from "@roomhub/participant";
 
 /** The part of a hub that commands use. */
 export type RunningHub = Pick<
@@ -62,7 +67,7 @@ export type ImportRooms = (
 /** The part of an agent that commands use. */
 export type RunningParticipant = Pick<
   Participant,
-  "start" | "stopped" | "pause" | "resume" | "close"
+  "start" | "stopped" | "running" | "pause" | "resume" | "close"
 >;
 
 /** @throws ParticipantError when the endpoint or a header cannot be used */

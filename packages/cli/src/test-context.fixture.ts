@@ -14,6 +14,7 @@ import {
   importRooms,
   type ParticipantOptions,
   type RunningHub,
+  type RunningParticipant,
 } from "./services.ts";
 
 /** A terminal that keeps what was written. */
@@ -223,15 +224,13 @@ export function makeWorld(
       machineSecretOf: async (baseUrl) => `secret of ${baseUrl}`,
       createParticipant: async (options) => {
         world.participants.push(options);
-        return {
-          start: async () => {},
-          stopped: new Promise(() => {}),
+        return idleParticipant({
           pause: () => world.pauses.push(`pause ${options.id}`),
           resume: () => world.pauses.push(`resume ${options.id}`),
           close: async () => {
             world.closedParticipants++;
           },
-        };
+        });
       },
       mdns: {
         announce: async (hub) => {
@@ -329,6 +328,19 @@ export function answersOf(
       if (answers.secret === undefined) throw new Error("no secret");
       return answers.secret;
     },
+  };
+}
+
+/** A participant that starts at once, and stays until it is closed. */
+export function idleParticipant(over: Partial<RunningParticipant> = {}): RunningParticipant {
+  return {
+    start: async () => {},
+    stopped: new Promise(() => {}),
+    running: () => [],
+    pause: () => {},
+    resume: () => {},
+    close: async () => {},
+    ...over,
   };
 }
 

@@ -2,7 +2,14 @@ import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test, vi } from "vitest";
 import type { CliContext } from "../context.ts";
 import type { ParticipantNotice, RunningParticipant, StopReason } from "../services.ts";
-import { answersOf, aParticipant, aRoom, capture, makeWorld } from "../test-context.fixture.ts";
+import {
+  answersOf,
+  aParticipant,
+  aRoom,
+  capture,
+  idleParticipant,
+  makeWorld,
+} from "../test-context.fixture.ts";
 
 const listParticipants = async () => [];
 const getRoom = async () => aRoom();
@@ -200,14 +207,7 @@ function participantThat(
       onNotice?.({ kind: "disconnected", reason: "gone\u001b[2J", retryInMs: 500 });
       const verdict = { kind: "provider-readiness", since: 0 } as const;
       onNotice?.({ ...verdict, readiness: "down", problem: "refused" });
-      return {
-        start: async () => {},
-        stopped: new Promise(() => {}),
-        pause: () => {},
-        resume: () => {},
-        close: async () => {},
-        ...running,
-      };
+      return idleParticipant(running);
     },
   };
 }
@@ -384,7 +384,7 @@ test("p pauses all participants and resumes them, other keys do nothing, and the
   const world = makeWorld(terminal({}), { getRoom, listParticipants });
   const running = world.run("join", "ABC234", "--all-models");
   await vi.waitFor(() => expect(world.participants).toHaveLength(2));
-  for (const key of "xpP") world.press(key);
+  for (const key of "xpp") world.press(key);
   expect(world.pauses).toEqual([
     "pause ana-llama3.2-3b",
     "pause ana-qwen3",
@@ -395,7 +395,7 @@ test("p pauses all participants and resumes them, other keys do nothing, and the
   await running;
   world.press("p");
   expect(world.pauses).toHaveLength(4);
-  expect(world.stderr.text).toContain("paused: no new requests, running ones finish; p resumes\n");
+  expect(world.stderr.text).toContain("paused: no new requests; p resumes\n");
 });
 
 test("without a terminal no key is read", async () => {
@@ -416,14 +416,7 @@ test("one of several that is refused does not end the others, the last one does"
       fetch: severalModels,
       createParticipant: async () => {
         const { promise } = ends[made++]!;
-        const nothing = () => {};
-        return {
-          start: async () => {},
-          stopped: promise,
-          pause: nothing,
-          resume: nothing,
-          close: async () => {},
-        };
+        return idleParticipant({ stopped: promise });
       },
     },
     { getRoom, listParticipants },
@@ -509,14 +502,7 @@ async function told(stderr: ReturnType<typeof capture>, env: CliContext["env"]):
       tell({ kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 });
       tell({ kind: "connected" });
       const stopped = Promise.resolve({ code: "replaced", reason: "Another agent took over." });
-      const nothing = () => {};
-      return {
-        start: async () => {},
-        stopped,
-        pause: nothing,
-        resume: nothing,
-        close: async () => {},
-      };
+      return idleParticipant({ stopped });
     },
   };
   await makeWorld(context, { getRoom, listParticipants }).run("join", "ABC234");
@@ -545,7 +531,7 @@ test("a session on a terminal", async () => {
     Joining room ABC234 (lab) at http://127.0.0.1:5050
     Sharing llama3.2:3b from Ollama as ana-llama3.2-3b
     ESC[33m! its id is another's modelESC[39m
-    ESC[2m12:03:04ESC[22m  ESC[32mconnected; p pauses, Ctrl+C leavesESC[39m
+    ESC[2m12:03:04ESC[22m  ESC[32mconnected; p pauses, P for an hour, Ctrl+C leavesESC[39m
     ESC[2mTIME    ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2m  TTFTESC[22m  ESC[2mTOK/SESC[22m  ESC[2mTOKENSESC[22m  ESC[2m  TOOKESC[22m  ESC[2mOUTCOMEESC[22m
     ESC[2m12:03:04ESC[22m  llama3.2:3b   340 ms   33.3      80   2.4 s  ESC[32mok 200 (chat/completions)ESC[39m
     ESC[2m12:03:04ESC[22m  ESC[33mdisconnected: the hub is stopping; reconnecting, next attempt in 250 msESC[39m
@@ -561,7 +547,7 @@ test("a session on a terminal without colours", async () => {
     Joining room ABC234 (lab) at http://127.0.0.1:5050
     Sharing llama3.2:3b from Ollama as ana-llama3.2-3b
     ! its id is another's model
-    12:03:04  connected; p pauses, Ctrl+C leaves
+    12:03:04  connected; p pauses, P for an hour, Ctrl+C leaves
     TIME      MODEL           TTFT  TOK/S    TOOK  OUTCOME
     12:03:04  llama3.2:3b   340 ms   33.3   2.4 s  ok 200 (chat…
     12:03:04  disconnected: the hub is stopping; reconnecting, next attempt in 250 ms

@@ -6,6 +6,7 @@ import {
   aFailure,
   aRoom,
   capture,
+  idleParticipant,
   makeWorld,
   type World,
 } from "../test-context.fixture.ts";
@@ -187,17 +188,13 @@ test("a model server that starts later takes the place of the demo", async () =>
   const world = makeWorld({ fetch: startingServer(3) }, hubWith([]).client);
   world.context.createParticipant = async (options) => {
     world.participants.push(options);
-    return {
-      start: async () => {},
-      stopped: new Promise(() => {}),
-      pause() {},
-      resume() {},
+    return idleParticipant({
       close: async () => {
         left.push(options.id);
         // The last step of the exchange.
         if (options.id === "ana-demo" && left.length === 1) setImmediate(() => world.stop());
       },
-    };
+    });
   };
   expect(await world.run("up")).toBe(0);
   expect(

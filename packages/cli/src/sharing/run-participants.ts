@@ -2,11 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { CliContext } from "../context.ts";
 import { keepClientKey } from "./keep-client-key.ts";
 import { makeParticipant, stoppedError } from "./make-participant.ts";
-import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
+import { canErase } from "../terminal/progress.ts";
+import { createRowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantOptions, RunningParticipant, StopReason } from "../services.ts";
 import { aborted } from "../terminal/stop-signal.ts";
 import { reportNotices } from "./report-notices.ts";
-import { clockTime, colorsFor, safe } from "../terminal/text.ts";
+import { safe } from "../terminal/text.ts";
+import { pauseByKeys } from "./pause-keys.ts";
+import { showRunning } from "./running-now.ts";
 
 export interface RunOptions {
   /** Aborting it makes them leave. */
@@ -28,20 +31,27 @@ export async function runParticipants(
   participants: readonly ParticipantOptions[],
   { signal, isJson, isQuiet, hasKeys }: RunOptions,
 ): Promise<void> {
-  const keysHint = hasKeys ? "p pauses, Ctrl+C leaves" : "Ctrl+C leaves";
-  const feed = createRowFeed(context, context.stderr);
+  const keysHint = hasKeys ? "p pauses, P for an hour, Ctrl+C leaves" : "Ctrl+C leaves";
+  const running: RunningParticipant[] = [];
+  // In the background it would erase what others write to the terminal.
+  const isDrawn = hasKeys && canErase(context);
+  const display = isDrawn ? showRunning(context, running) : undefined;
+  const feed = createRowFeed(context, display?.terminal ?? context.stderr);
   const report = reportNotices(context, feed, participants, { isJson, isQuiet, keysHint });
   // Responses are measured only while their rows are shown.
   const isMetered = isJson || (!isQuiet && (() => feed.hasRoom()));
   const say = (text: string) => {
     if (!isJson && !isQuiet) feed.line(text);
   };
-  const running: RunningParticipant[] = [];
   const agentId = randomUUID();
+  const pausing = pauseByKeys(context, feed, running);
   let releaseKeys = () => {};
   try {
     for (const options of participants) {
-      const onNotice = (notice: Parameters<typeof report>[1]) => report(options, notice);
+      const onNotice = (notice: Parameters<typeof report>[1]) => {
+        if (notice.kind === "request-started") display?.start();
+        report(options, notice);
+      };
       const { nextId: suggestNext } = options;
       // What is reported from now on has the other id.
       const nextId =
@@ -55,11 +65,11 @@ export async function runParticipants(
       running.push(
         await makeParticipant(context, {
           ...options,
-          ...{ agentId, nextId, onNotice, onClientKey, isMetered },
+          ...{ agentId, nextId, onNotice, onClientKey, isMetered, countsTokens: isDrawn },
         }),
       );
     }
-    if (hasKeys) releaseKeys = context.onKey(pauseKey(context, feed, running));
+    if (hasKeys) releaseKeys = context.onKey(pausing.onKey, display);
     const ended = Promise.all(running.map(startAndStay));
     const stops = await Promise.race([aborted(signal), ended]);
     const last = stops?.at(-1);
@@ -67,32 +77,12 @@ export async function runParticipants(
     say("Leaving: waiting for running requests; press Ctrl+C again to stop now");
   } finally {
     releaseKeys();
+    pausing.close();
     await Promise.all(running.map((participant) => participant.close()));
+    display?.close();
     feed.close();
   }
   for (const { id, room } of participants) say(`${safe(id)} left room ${safe(room)}`);
-}
-
-/** `p` pauses all participants, and the next `p` resumes them. */
-function pauseKey(
-  context: CliContext,
-  feed: RowFeed,
-  running: readonly RunningParticipant[],
-): (key: string) => void {
-  const colors = colorsFor(context, context.stderr);
-  let isPaused = false;
-  return (key) => {
-    if (key.toLowerCase() !== "p") return;
-    isPaused = !isPaused;
-    for (const participant of running) {
-      if (isPaused) participant.pause();
-      else participant.resume();
-    }
-    const text = isPaused
-      ? colors.yellow("paused: no new requests, running ones finish; p resumes")
-      : colors.green("resumed");
-    feed.line(`${colors.dim(clockTime(context.nowMs()))}  ${text}`);
-  };
 }
 
 /** Resolves when the participant has stopped, before or after its first connection; `stopped` has a refusal's code. */

@@ -1,7 +1,7 @@
 import { HubUnreachableError } from "@roomhub/client";
 import { describe, expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
-import { aRoom } from "../test-context.fixture.ts";
+import { aRoom, idleParticipant } from "../test-context.fixture.ts";
 import { noSuchRoom, ollamaWith } from "./scenery.fixture.ts";
 import { atTerminal, everywhere, inPipe, type Scene } from "./session.fixture.ts";
 
@@ -78,17 +78,15 @@ describe("a hub", () => {
   });
 
   test("whose room has another password", async () => {
-    const createParticipant: CliContext["createParticipant"] = async () => ({
-      start: () => Promise.reject(new Error("refused")),
-      stopped: Promise.resolve({
-        code: "invalid_password",
-        reason:
-          "The password for room ABC234 is missing or wrong. (Ask the room's host, then: ROOMHUB_PASSWORD=… roomhub join ABC234)",
-      }),
-      pause: () => {},
-      resume: () => {},
-      close: async () => {},
-    });
+    const createParticipant: CliContext["createParticipant"] = async () =>
+      idleParticipant({
+        start: () => Promise.reject(new Error("refused")),
+        stopped: Promise.resolve({
+          code: "invalid_password",
+          reason:
+            "The password for room ABC234 is missing or wrong. (Ask the room's host, then: ROOMHUB_PASSWORD=… roomhub join ABC234)",
+        }),
+      });
     const room = aRoom({ passwordProtected: true });
     const scene: Scene = {
       client: { getRoom: async () => room, listParticipants: async () => [] },

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CliContext, Client } from "../context.ts";
 import type { ParticipantNotice, StopReason } from "../services.ts";
-import { aParticipant, aRoom, type World } from "../test-context.fixture.ts";
+import { aParticipant, aRoom, idleParticipant, type World } from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
 import { atTerminal, everywhere, inPipe, type Scene } from "./session.fixture.ts";
 
@@ -75,19 +75,17 @@ function telling({ notices = [], keys = "", stopped, ...over }: Story = {}): () 
   return () => {
     let nowMs = 0;
     const started = Promise.withResolvers<void>();
-    const createParticipant: CliContext["createParticipant"] = async ({ onNotice }) => ({
-      start: async () => {
-        for (const notice of notices) {
-          nowMs += 2000;
-          onNotice?.(notice);
-        }
-        started.resolve();
-      },
-      stopped: stopped === undefined ? new Promise(() => {}) : Promise.resolve(stopped),
-      pause: () => {},
-      resume: () => {},
-      close: async () => {},
-    });
+    const createParticipant: CliContext["createParticipant"] = async ({ onNotice }) =>
+      idleParticipant({
+        start: async () => {
+          for (const notice of notices) {
+            nowMs += 2000;
+            onNotice?.(notice);
+          }
+          started.resolve();
+        },
+        stopped: stopped === undefined ? new Promise(() => {}) : Promise.resolve(stopped),
+      });
     const untilTold = async (world: World) => {
       await started.promise;
       for (const key of keys) world.press(key);

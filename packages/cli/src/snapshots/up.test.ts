@@ -1,7 +1,13 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
-import { aComplete, aFailure, aParticipant, aRoom } from "../test-context.fixture.ts";
+import {
+  aComplete,
+  aFailure,
+  aParticipant,
+  aRoom,
+  idleParticipant,
+} from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
 import { atTerminal, everywhere, inPipe, type Scene, untilSaid } from "./session.fixture.ts";
 
@@ -87,24 +93,21 @@ test("a busy room is twenty requests a second, and one row that counts the rest"
 });
 
 test("an outage of up's own model server is reported, and its end", async () => {
-  const createParticipant: CliContext["createParticipant"] = async ({ onNotice, id }) => ({
-    start: async () => {
-      onNotice?.({ kind: "joined", room: "ABC234", id, warnings: [] });
-      onNotice?.({ kind: "connected" });
-      const verdict = { kind: "provider-readiness", since: 0 } as const;
-      const problem = "ECONNREFUSED 127.0.0.1:11434";
-      onNotice?.({ ...verdict, readiness: "down", problem });
-      onNotice?.({ ...verdict, readiness: "loading", problem: "is loading its model" });
-      onNotice?.({ ...verdict, readiness: "ready", problem: undefined });
-      onNotice?.({ kind: "disconnected", reason: "the tunnel broke", retryInMs: 250 });
-      onNotice?.({ kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 });
-      onNotice?.({ kind: "connected" });
-    },
-    stopped: new Promise(() => {}),
-    pause: () => {},
-    resume: () => {},
-    close: async () => {},
-  });
+  const createParticipant: CliContext["createParticipant"] = async ({ onNotice, id }) =>
+    idleParticipant({
+      start: async () => {
+        onNotice?.({ kind: "joined", room: "ABC234", id, warnings: [] });
+        onNotice?.({ kind: "connected" });
+        const verdict = { kind: "provider-readiness", since: 0 } as const;
+        const problem = "ECONNREFUSED 127.0.0.1:11434";
+        onNotice?.({ ...verdict, readiness: "down", problem });
+        onNotice?.({ ...verdict, readiness: "loading", problem: "is loading its model" });
+        onNotice?.({ ...verdict, readiness: "ready", problem: undefined });
+        onNotice?.({ kind: "disconnected", reason: "the tunnel broke", retryInMs: 250 });
+        onNotice?.({ kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 });
+        onNotice?.({ kind: "connected" });
+      },
+    });
   const troubled: Scene = { ...scene, context: { ...scene.context, createParticipant } };
   expect(await everywhere(["up", "--quiet"], troubled)).toMatchSnapshot();
 });

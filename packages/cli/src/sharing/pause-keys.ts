@@ -1,0 +1,53 @@
+import type { CliContext } from "../context.ts";
+import type { RunningParticipant } from "../services.ts";
+import type { RowFeed } from "../terminal/row-feed.ts";
+import { clockTime, colorsFor } from "../terminal/text.ts";
+import { runningNow } from "./running-now.ts";
+
+const hourMs = 3_600_000;
+/** A machine that sleeps stops its timers, so the end of a pause is looked for by the clock. */
+const lookMs = 15_000;
+
+/** `p` pauses all participants, `P` for an hour; the next of either resumes them. */
+export function pauseByKeys(
+  context: CliContext,
+  feed: Pick<RowFeed, "line">,
+  participants: readonly RunningParticipant[],
+): { onKey: (key: string) => void; close: () => void } {
+  const colors = colorsFor(context, context.stderr);
+  let isPaused = false;
+  let cancelLook = () => {};
+
+  const say = (text: string) => {
+    feed.line(`${colors.dim(clockTime(context.nowMs()))}  ${text}`);
+  };
+  const pause = (untilMs: number | undefined) => {
+    isPaused = true;
+    for (const participant of participants) participant.pause();
+    if (untilMs !== undefined) look(untilMs);
+    const count = runningNow(participants).length;
+    const still = count === 0 ? "" : `, ${count} still ${count === 1 ? "runs" : "run"}`;
+    const until = untilMs === undefined ? "" : ` until ${clockTime(untilMs)}`;
+    say(colors.yellow(`paused${until}: no new requests${still}; p resumes`));
+  };
+  const resume = () => {
+    isPaused = false;
+    cancelLook();
+    for (const participant of participants) participant.resume();
+    say(colors.green("resumed"));
+  };
+  const look = (untilMs: number) => {
+    const leftMs = untilMs - context.nowMs();
+    if (leftMs <= 0) resume();
+    else cancelLook = context.after(Math.min(leftMs, lookMs), () => look(untilMs));
+  };
+
+  return {
+    onKey(key) {
+      if (key !== "p" && key !== "P") return;
+      if (isPaused) resume();
+      else pause(key === "P" ? context.nowMs() + hourMs : undefined);
+    },
+    close: () => cancelLook(),
+  };
+}

@@ -1,0 +1,77 @@
+import { clientText } from "@roomhub/protocol";
+import type { CliContext } from "../context.ts";
+import type { RunningParticipant, RunningRequest } from "../services.ts";
+import { cutTo, displayWidth, padTo } from "../terminal/display-width.ts";
+import { createLiveLines, type LiveLines } from "../terminal/live-lines.ts";
+import { type Colors, colorsFor, countOf, safe } from "../terminal/text.ts";
+
+/** As many as leave most of a small terminal to the rows of finished requests. */
+const shownRequests = 4;
+const secondMs = 1_000;
+
+/** What all of them serve now, the longest first. */
+export function runningNow(participants: readonly RunningParticipant[]): RunningRequest[] {
+  return participants
+    .flatMap((participant) => participant.running())
+    .toSorted((one, other) => other.runsMs - one.runsMs);
+}
+
+export interface RunningDisplay extends LiveLines {
+  /** A request has started: it is shown, and its time and tokens once a second. */
+  start(): void;
+  close(): void;
+}
+
+/** Shows below the rows of finished requests who uses the machine now: name, model, seconds, tokens. */
+export function showRunning(
+  context: CliContext,
+  participants: readonly RunningParticipant[],
+): RunningDisplay {
+  const colors = colorsFor(context, context.stderr);
+  const live = createLiveLines(context.stderr, () =>
+    runningLines(runningNow(participants), context.stderr.columns ?? 80, colors),
+  );
+  let cancelTick: (() => void) | undefined;
+  const tick = () => {
+    live.refresh();
+    const isBusy = runningNow(participants).length > 0;
+    cancelTick = isBusy ? context.after(secondMs, tick) : undefined;
+  };
+  return {
+    ...live,
+    start() {
+      // In the same turn of the event loop many may start.
+      cancelTick ??= context.after(0, tick);
+    },
+    close() {
+      cancelTick?.();
+      live.leave();
+    },
+  };
+}
+
+/** `now  alice  llama3.2:3b  12 s  ≈340 tokens`, one line each. */
+export function runningLines(
+  requests: readonly RunningRequest[],
+  columns: number,
+  colors: Colors,
+): string[] {
+  const shown = requests.slice(0, shownRequests).map(({ client, model, runsMs, outputTokens }) => [
+    safe(clientText(client) ?? "-"),
+    safe(model),
+    `${Math.floor(runsMs / secondMs)} s`,
+    // Pieces of content stand for tokens: about one each.
+    outputTokens === undefined ? "" : `≈${countOf(outputTokens, "token")}`,
+  ]);
+  const widths = [0, 1, 2].map((index) =>
+    Math.max(...shown.map((cells) => displayWidth(cells[index] ?? ""))),
+  );
+  const lines = shown.map((cells) =>
+    cells.map((cell, index) => padTo(cell, widths[index] ?? 0, index === 2 ? "left" : "right")),
+  );
+  const more = requests.length - shown.length;
+  return [
+    ...lines.map((cells) => cells.join("  ").trimEnd()),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ].map((line) => colors.cyan(cutTo(`now  ${line}`, columns - 1)));
+}
