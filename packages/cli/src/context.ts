@@ -103,6 +103,8 @@ export interface CliContext {
   /** The same, for a receiver of OTLP. */
   sendMetrics: SendMetrics;
   openBrowser: (url: string) => void;
+  /** Shows a notification on the desktop; resolves to false where this machine has no program for it. */
+  notifyDesktop: (text: string) => Promise<boolean>;
   /** What services need of this machine. */
   serviceHost: () => Promise<ServiceHost>;
   /** For use only where prompts are possible. */

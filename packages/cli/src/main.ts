@@ -16,6 +16,7 @@ import { openBrowser } from "./monitor/open-browser.ts";
 import { openRecording } from "./record/recording.ts";
 import { readLines } from "./report/read-lines.ts";
 import { runRoomhub } from "./program.ts";
+import { notifyDesktop } from "./sharing/desktop-notifier.ts";
 import { promptsAt } from "./terminal/prompts.ts";
 import {
   createHandout,
@@ -88,6 +89,7 @@ const context: CliContext = {
   serveMetrics,
   serveMonitor,
   openBrowser,
+  notifyDesktop,
   serviceHost: async () => (await import("./service/this-machine.ts")).thisMachine,
   prompts: promptsAt(process.stdin, process.stderr),
   onKey: (listener, screen) => {

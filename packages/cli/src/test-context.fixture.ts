@@ -274,6 +274,9 @@ export function makeWorld(
         };
       },
       openBrowser: (url) => world.openedUrls.push(url),
+      notifyDesktop: async (text) => {
+        throw new Error(`unexpected notification: ${text}`);
+      },
       serviceHost: async () => world.machine,
       prompts: answersOf(questions, {}),
       onKey: (listener) => {

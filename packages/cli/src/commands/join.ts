@@ -56,6 +56,7 @@ export interface JoinOptionValues
   config?: Record<string, unknown>;
   yes?: boolean;
   quiet?: boolean;
+  notify?: boolean;
 }
 
 export function addJoinCommand(program: Command, context: CliContext): void {
@@ -64,6 +65,7 @@ export function addJoinCommand(program: Command, context: CliContext): void {
     .argument("[room]", "room code, invite URL or hub URL (default: searches the network)")
     .description("share models of this machine in a room until stopped");
   addJoinOptions(command)
+    .option("--notify", "show a desktop notification when others start to use this machine")
     .addHelpText(
       "after",
       '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
@@ -113,6 +115,7 @@ async function join(
       isJson: options.json === true,
       isQuiet: interactivity.isQuiet,
       hasKeys: context.isStdinTTY && context.stderr.isTTY && !interactivity.isQuiet,
+      isNotifying: options.notify === true,
     }),
   );
 }

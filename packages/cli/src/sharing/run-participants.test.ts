@@ -22,7 +22,13 @@ async function run(participants: ParticipantOptions[], act: (made: ParticipantOp
       return participant;
     },
   };
-  const how = { signal: stop.signal, isJson: false, isQuiet: false, hasKeys: false };
+  const how = {
+    signal: stop.signal,
+    isJson: false,
+    isQuiet: false,
+    hasKeys: false,
+    isNotifying: false,
+  };
   await runParticipants(context, participants, how);
   return world.stderr.text;
 }

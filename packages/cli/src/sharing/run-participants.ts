@@ -8,6 +8,7 @@ import type { ParticipantOptions, RunningParticipant, StopReason } from "../serv
 import { aborted } from "../terminal/stop-signal.ts";
 import { reportNotices } from "./report-notices.ts";
 import { safe } from "../terminal/text.ts";
+import { notifyOfUse } from "./desktop-notifier.ts";
 import { pauseByKeys } from "./pause-keys.ts";
 import { showRunning } from "./running-now.ts";
 
@@ -19,6 +20,8 @@ export interface RunOptions {
   isQuiet: boolean;
   /** Whether single keys can be read from the terminal. */
   hasKeys: boolean;
+  /** Whether the desktop is notified of use. */
+  isNotifying: boolean;
 }
 
 /**
@@ -29,7 +32,7 @@ export interface RunOptions {
 export async function runParticipants(
   context: CliContext,
   participants: readonly ParticipantOptions[],
-  { signal, isJson, isQuiet, hasKeys }: RunOptions,
+  { signal, isJson, isQuiet, hasKeys, isNotifying }: RunOptions,
 ): Promise<void> {
   const keysHint = hasKeys ? "p pauses, P for an hour, Ctrl+C leaves" : "Ctrl+C leaves";
   const running: RunningParticipant[] = [];
@@ -43,12 +46,14 @@ export async function runParticipants(
   const say = (text: string) => {
     if (!isJson && !isQuiet) feed.line(text);
   };
+  const notify = isNotifying ? notifyOfUse(context, say) : undefined;
   const agentId = randomUUID();
   const pausing = pauseByKeys(context, feed, running);
   let releaseKeys = () => {};
   try {
     for (const options of participants) {
       const onNotice = (notice: Parameters<typeof report>[1]) => {
+        notify?.(notice);
         if (notice.kind === "request-started") display?.start();
         report(options, notice);
       };
