@@ -19,6 +19,7 @@ export {
   Refusal,
   type RetrySignal,
 } from "./error.ts";
+export { type ContextRefusal, readContextRefusal } from "./context-refusal.ts";
 export {
   CompletePayload,
   EVENT_PAYLOADS,

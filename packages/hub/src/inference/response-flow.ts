@@ -1,9 +1,8 @@
-import { refusesStreamOptions } from "@roomhub/protocol";
+import { readContextRefusal, refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { isLoading } from "../domain/readiness.ts";
 import { HubError } from "../errors.ts";
 import { budgetRefusal, defaultRestMs, retryAfterOf } from "./response/budget-refusal.ts";
-import { readContextRefusal } from "./response/context-refusal.ts";
 import type { Delivery } from "./response/delivery.ts";
 import type { Attempt, AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
