@@ -51,6 +51,8 @@ export interface CliContext {
   isStdinTTY: boolean;
   readStdin: () => Promise<string>;
   readFile: (path: string) => Promise<string>;
+  /** Writes a file that only this user can read. @throws NodeJS.ErrnoException with EEXIST when it exists */
+  createFile: (path: string, text: string) => Promise<void>;
   env: Readonly<Record<string, string | undefined>>;
   /**
    * Adds the variables of a file to `env`; one that is set there already stays.
@@ -115,8 +117,8 @@ export interface CliContext {
    * @param screen - left while Ctrl+Z suspends the program
    */
   onKey: (listener: (key: string) => void, screen?: SuspendedScreen) => () => void;
-  /** Calls back on SIGINT and SIGTERM; the result stops listening. */
-  onStopSignal: (listener: () => void) => () => void;
+  /** Calls back on SIGINT, SIGTERM and SIGHUP; the result stops listening. */
+  onStopSignal: (listener: (signal: NodeJS.Signals) => void) => () => void;
   /** Exits the process immediately. */
   exitNow: (code: number) => void;
 }

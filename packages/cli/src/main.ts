@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces, userInfo } from "node:os";
 import { text } from "node:stream/consumers";
@@ -48,6 +48,7 @@ const context: CliContext = {
   isStdinTTY: stdin.isTTY === true && isInForeground(),
   readStdin: () => text(process.stdin),
   readFile: (path) => readFile(path, "utf8"),
+  createFile: (path, text) => writeFile(path, text, { flag: "wx", mode: 0o600 }),
   env: process.env,
   addVariablesFrom: async (path) => {
     const { readSecrets } = await import("./service/read-secrets.ts");
@@ -91,7 +92,7 @@ const context: CliContext = {
   openBrowser,
   notifyDesktop,
   serviceHost: async () => (await import("./service/this-machine.ts")).thisMachine,
-  prompts: promptsAt(process.stdin, process.stderr),
+  prompts: promptsAt(process.stdin, process.stderr, { interrupt, suspend, isInForeground }),
   onKey: (listener, screen) => {
     const suspendBeside = async () => {
       screen?.leave();

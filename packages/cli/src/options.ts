@@ -1,5 +1,10 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
-import { type ParticipantConfig, participantIdProblem, SurfaceMode } from "@roomhub/protocol";
+import {
+  isClientName,
+  type ParticipantConfig,
+  participantIdProblem,
+  SurfaceMode,
+} from "@roomhub/protocol";
 import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { defaultHubUrl } from "./rooms/hub-address.ts";
@@ -72,6 +77,14 @@ export function positiveArgument(text: string): number {
 export function portArgument(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new InvalidArgumentError("Must be a number from 0 to 65535.");
+}
+
+/** The name of a person, as a key shows it. @throws InvalidArgumentError */
+export function clientName(name: string): string {
+  if (isClientName(name)) return name;
+  throw new InvalidArgumentError(
+    "Use 1 to 32 letters, digits, dots, hyphens and underscores; begin with a letter or digit.",
+  );
 }
 
 export function participantIdArgument(text: string): string {

@@ -8,6 +8,7 @@ import type { MonitorOptions } from "./monitor/page-server.ts";
 import type { SavedToken } from "./sharing/participant-tokens.ts";
 import { runRoomhub } from "./program.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
+import type { Typed } from "./terminal/message-input.ts";
 import type { Choice, Prompts } from "./terminal/prompts.ts";
 import {
   type HubOptions,
@@ -41,7 +42,7 @@ export interface World {
   stdout: Captured;
   stderr: Captured;
   /** Sends a stop signal to its listeners. */
-  stop: () => void;
+  stop: (signal?: NodeJS.Signals) => void;
   hubs: HubOptions[];
   /** of hubs in clusters */
   directories: NatsDirectoryOptions[];
@@ -76,6 +77,8 @@ export interface World {
   closedMetrics: number;
   /** where services are installed */
   machine: TestMachine;
+  /** files that were written, by their paths */
+  files: Map<string, string>;
   /** URLs that were opened in the browser */
   openedUrls: string[];
   /** the prompts so far */
@@ -88,7 +91,7 @@ export function makeWorld(
   overrides: Partial<CliContext> = {},
   client: Partial<Client> = {},
 ): World {
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(signal: NodeJS.Signals) => void>();
   const questions: string[] = [];
   const keyListeners = new Set<(key: string) => void>();
   const watchers = new Set<Parameters<RunningHub["watch"]>[1]>();
@@ -97,8 +100,8 @@ export function makeWorld(
   const world: World = {
     stdout,
     stderr,
-    stop: () => {
-      for (const listener of listeners) listener();
+    stop: (signal = "SIGINT") => {
+      for (const listener of listeners) listener(signal);
     },
     hubs: [],
     directories: [],
@@ -126,6 +129,7 @@ export function makeWorld(
     sentMetrics: [],
     closedMetrics: 0,
     machine: emptyMachine(),
+    files: new Map(),
     openedUrls: [],
     run: (...args) => runRoomhub(args, world.context),
     context: {
@@ -135,6 +139,10 @@ export function makeWorld(
       readStdin: async () => "",
       readFile: async (path) => {
         throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
+      },
+      createFile: async (path, text) => {
+        if (world.files.has(path)) throw Object.assign(new Error("exists"), { code: "EEXIST" });
+        world.files.set(path, text);
       },
       env: {},
       addVariablesFrom: async (path) => {
@@ -298,10 +306,11 @@ export function makeWorld(
  * Prompts that get these labels as input; a prompt without a label is an error.
  *
  * @param questions - collects the prompts
+ * @param answers - `typed` are lines of a conversation, which Ctrl+D ends
  */
 export function answersOf(
   questions: string[],
-  answers: { one?: string; some?: string[]; secret?: string },
+  answers: { one?: string; some?: string[]; secret?: string; typed?: (string | Typed)[] },
 ): Prompts {
   const pick = <T>(choices: readonly Choice<T>[], label: string): T => {
     const choice = choices.find((entry) => entry.label === label);
@@ -330,6 +339,10 @@ export function answersOf(
       note(question, []);
       if (answers.secret === undefined) throw new Error("no secret");
       return answers.secret;
+    },
+    readMessage: async () => {
+      const typed = answers.typed?.shift() ?? { kind: "ended" };
+      return typeof typed === "string" ? { kind: "message", text: typed } : typed;
     },
   };
 }

@@ -7,6 +7,8 @@ export interface Program extends AsyncDisposable {
   readonly output: string;
   /** Resolves when it has written this. */
   says(pattern: RegExp, timeoutMs?: number): Promise<void>;
+  /** To its stdin, where that is a pipe. */
+  type(text: string): void;
   /** Sends the signal, and waits until it has exited. @returns its exit code, null when the signal killed it */
   stop(signal: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
@@ -15,9 +17,10 @@ export function startProgram(
   command: string,
   args: readonly string[],
   env: Record<string, string> = {},
+  stdin: "ignore" | "pipe" = "ignore",
 ): Program {
   const child = spawn(command, args, {
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [stdin, "pipe", "pipe"],
     env: { ...process.env, ...env },
   });
   const name = `${command} ${args.join(" ")}`;
@@ -29,8 +32,8 @@ export function startProgram(
     for (const look of watchers) look();
   };
   child.on("error", (error) => note(error.message));
-  child.stdout.setEncoding("utf8").on("data", note);
-  child.stderr.setEncoding("utf8").on("data", note);
+  child.stdout?.setEncoding("utf8").on("data", note);
+  child.stderr?.setEncoding("utf8").on("data", note);
 
   async function says(pattern: RegExp, timeoutMs?: number): Promise<void> {
     const said = new Promise<void>((resolve) => {
@@ -55,6 +58,7 @@ export function startProgram(
       return output;
     },
     says,
+    type: (text) => void child.stdin?.write(text),
     stop: (signal) => stop(child, signal, exited, name),
     async [Symbol.asyncDispose]() {
       await stop(child, "SIGKILL", exited, name);

@@ -23,7 +23,11 @@ export const quickstart: readonly BlockPlan[] = [
   },
   {
     begins: "npx roomhub chat\n",
-    cannot: "a conversation needs a terminal",
+    // In a pipe it sends one prompt; chat.test.ts has a conversation in a terminal.
+    async follow(block, lab) {
+      const answer = await lab.shell(`export ROOMHUB_URL=${lab.hub.url}\necho Hello! | ${block}`);
+      expect(answer).toBe("Hello!\n");
+    },
   },
   { begins: "curl -N ", follow: askForAStream },
   fromTheHub,

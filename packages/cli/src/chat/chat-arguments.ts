@@ -4,16 +4,18 @@ import { UsageError } from "../exit-code.ts";
 
 /** The arguments of `chat`. */
 export interface ChatArguments {
-  /** a code or an invite URL; undefined for the hub's only room */
+  /** a code, an invite URL or a hub's URL; undefined for the hub's only room */
   room: string | undefined;
   prompt: string | undefined;
 }
 
 /**
- * One argument is the prompt; of two, the first is the room. An unquoted prompt is noticed because its first word cannot
- * be a room.
+ * Of two arguments the first is the room. A single one is the room when it is a URL of a room or a hub, or looks like a
+ * code: six characters of the alphabet of codes, in capitals or with a digit. Everything else is the prompt; a word that
+ * may be a code, such as `thanks`, is looked up, see {@link mayBeCode}. An unquoted prompt is noticed because its first
+ * word cannot be a room.
  *
- * @param roomOption - the value of `--room`
+ * @param roomOption - the value of `--room`; a single argument is then the prompt
  * @throws UsageError when two arguments are not a room and a prompt
  */
 export function readChatArguments(
@@ -22,29 +24,37 @@ export function readChatArguments(
   second: string | undefined,
   roomOption: string | undefined,
 ): ChatArguments {
-  if (second === undefined) return { room: roomOption, prompt: first };
   const quoted = `${context.commandName} chat ABC234 "Why?"`;
   if (roomOption !== undefined) {
+    if (second === undefined) return { room: roomOption, prompt: first };
     throw new UsageError(
       `--room already names the room. Quote the prompt: ${context.commandName} chat --room ABC234 "Why?"`,
     );
   }
-  if (!canBeRoom(first ?? "")) {
-    throw new UsageError(
-      `"${first}" is not a room code. Quote the prompt, after the room: ${quoted}`,
-    );
+  if (second === undefined) {
+    const isRoom = first !== undefined && (isUrl(first) || looksLikeCode(first));
+    return isRoom ? { room: first, prompt: undefined } : { room: undefined, prompt: first };
   }
-  return { room: first, prompt: second };
+  // URLs are parsed, with better errors, later.
+  if (/[/:]/.test(first ?? "") || mayBeCode(first ?? "")) return { room: first, prompt: second };
+  throw new UsageError(
+    `"${first}" is not a room code. Quote the prompt, after the room: ${quoted}`,
+  );
 }
 
-/** Whether a single argument is probably intended as the room, although it is sent as the prompt. */
-export function isRoomUrl(text: string): boolean {
-  return /^https?:\/\/\S+\/rooms\/[A-Za-z0-9]+(?:\/v1)?\/?$/.test(text.trim());
-}
-
-/** Checks codes only: URLs are parsed, with better errors, later. */
-function canBeRoom(text: string): boolean {
-  if (/[/:]/.test(text)) return true;
+/** Whether a word could be the code of a room, also as people type it. */
+export function mayBeCode(text: string): boolean {
   const code = normaliseRoomCode(text.trim());
   return new RegExp(`^[${ROOM_CODE_ALPHABET}]{${ROOM_CODE_LENGTH}}$`).test(code);
+}
+
+/** A word of a language is seldom written so. */
+function looksLikeCode(text: string): boolean {
+  const word = text.trim();
+  return mayBeCode(word) && (word === word.toUpperCase() || /\d/.test(word));
+}
+
+/** Of a room, or of a hub. */
+function isUrl(text: string): boolean {
+  return /^(?:\S+\/rooms\/[A-Za-z0-9]+(?:\/v1)?\/?|https?:\/\/[^\s/?#]+\/?)$/.test(text.trim());
 }

@@ -37,7 +37,19 @@ test.each<[string, ChatSurface, string, Partial<ResponseEnd>]>([
     "a finish reason",
     "chat",
     'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n',
-    { kind: "complete" },
+    { kind: "complete", isCut: false },
+  ],
+  [
+    "a finish reason of its length limit",
+    "chat",
+    'data: {"choices":[{"delta":{},"finish_reason":"length"}]}\n\n',
+    { kind: "complete", isCut: true },
+  ],
+  [
+    "response.incomplete",
+    "responses",
+    'data: {"type":"response.incomplete","response":{}}\n\n',
+    { kind: "complete", isCut: true },
   ],
   ["nothing", "chat", delta("a"), { kind: "failed" }],
   [

@@ -10,12 +10,14 @@ export type ChatSurface = "chat" | "responses";
 
 /** How a response ended. */
 export type ResponseEnd =
-  | { kind: "complete"; usage: unknown }
+  | { kind: "complete"; usage: unknown; isCut: boolean }
   | { kind: "failed"; message: string; code: string | undefined };
 
 interface ReaderState {
   listener: ResponseListener;
   isComplete: boolean;
+  /** It ended at its length limit. */
+  isCut: boolean;
   usage: unknown;
   failure: { message: string; code: string | undefined } | undefined;
 }
@@ -31,7 +33,7 @@ export async function readStreamedResponse(
   surface: ChatSurface,
   listener: ResponseListener,
 ): Promise<ResponseEnd> {
-  const state: ReaderState = { listener, isComplete: false, usage: undefined, failure: undefined };
+  const state = newState(listener);
   const take = surface === "chat" ? takeChatChunk : takeResponsesEvent;
   const decoder = new TextDecoder();
   const sse = createSseReader((message) => {
@@ -44,7 +46,7 @@ export async function readStreamedResponse(
   });
   for await (const chunk of body) sse.feed(decoder.decode(chunk, { stream: true }));
   if (state.failure !== undefined) return { kind: "failed", ...state.failure };
-  if (state.isComplete) return { kind: "complete", usage: state.usage };
+  if (state.isComplete) return { kind: "complete", usage: state.usage, isCut: state.isCut };
   return { kind: "failed", message: "The response was truncated", code: undefined };
 }
 
@@ -54,23 +56,31 @@ export function readJsonResponse(
   surface: ChatSurface,
   listener: ResponseListener,
 ): ResponseEnd {
-  const state: ReaderState = { listener, isComplete: true, usage: undefined, failure: undefined };
+  const state = newState(listener);
   const body = parseObject(text);
   if (body === undefined) {
     return { kind: "failed", message: "The response is not JSON", code: undefined };
   }
   if (surface === "chat") {
-    const message = objectField(firstOf(body["choices"]), "message");
+    const choice = firstOf(body["choices"]);
+    const message = objectField(choice, "message");
+    emit(message?.["reasoning_content"] ?? message?.["reasoning"], listener.onReasoning);
     emit(message?.["content"], listener.onText);
+    state.isCut = choice?.["finish_reason"] === "length";
   } else {
+    state.isCut = body["status"] === "incomplete";
     for (const item of listOf(body["output"])) {
       for (const part of listOf(item["content"])) emit(part["text"], listener.onText);
     }
   }
   noteFailure(body["error"], state);
   return state.failure === undefined
-    ? { kind: "complete", usage: body["usage"] }
+    ? { kind: "complete", usage: body["usage"], isCut: state.isCut }
     : { kind: "failed", ...state.failure };
+}
+
+function newState(listener: ResponseListener): ReaderState {
+  return { listener, isComplete: false, isCut: false, usage: undefined, failure: undefined };
 }
 
 function takeChatChunk(chunk: Json, state: ReaderState): void {
@@ -80,7 +90,10 @@ function takeChatChunk(chunk: Json, state: ReaderState): void {
   const delta = objectField(choice, "delta");
   emit(delta?.["reasoning_content"] ?? delta?.["reasoning"], state.listener.onReasoning);
   emit(delta?.["content"], state.listener.onText);
-  if (typeof choice?.["finish_reason"] === "string") state.isComplete = true;
+  const reason = choice?.["finish_reason"];
+  if (typeof reason !== "string") return;
+  state.isComplete = true;
+  state.isCut = reason === "length";
 }
 
 function takeResponsesEvent(event: Json, state: ReaderState): void {
@@ -97,6 +110,7 @@ function takeResponsesEvent(event: Json, state: ReaderState): void {
     case "response.completed":
     case "response.incomplete":
       state.isComplete = true;
+      state.isCut = event["type"] === "response.incomplete";
       state.usage = response?.["usage"];
       return;
     case "response.failed":

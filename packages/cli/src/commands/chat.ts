@@ -1,62 +1,91 @@
-import { errorFromResponse, HubUnreachableError, type Invite } from "@roomhub/client";
-import { normaliseRoomCode, type Room } from "@roomhub/protocol";
-import type { Command } from "commander";
-import {
-  type ResponseEnd,
-  type ResponseListener,
-  type ChatSurface,
-  readStreamedResponse,
-  readJsonResponse,
-} from "../chat/response-reader.ts";
-import { type ChatArguments, isRoomUrl, readChatArguments } from "../chat/chat-arguments.ts";
-import { noRoomAt, severalRooms } from "../rooms/choose-room.ts";
+import type { Invite } from "@roomhub/client";
+import { normaliseRoomCode } from "@roomhub/protocol";
+import { type Command, Option } from "commander";
+import { answerLine, createAnswerPrinter } from "../chat/answer-printer.ts";
+import { type ChatArguments, mayBeCode, readChatArguments } from "../chat/chat-arguments.ts";
+import { type ChatRequest, requestAnswer } from "../chat/request-answer.ts";
+import type { ChatSurface } from "../chat/response-reader.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
-import { hubHeader } from "../chat/hub-header.ts";
-import { hintHere } from "../rooms/hub-hint.ts";
-import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { addHubOptions, clientName, type HubOptionValues, inviteOf } from "../options.ts";
+import { chooseRoom, noRoomAt, severalRooms } from "../rooms/choose-room.ts";
+import { searchMs } from "../rooms/find-rooms.ts";
+import { defaultHubUrl } from "../rooms/hub-address.ts";
+import { interactivityOf } from "../terminal/interactivity.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
-import { colorsFor, safe, safeLines, shellWord, writeJson } from "../terminal/text.ts";
+import { colorsFor, shellWord, writeJson } from "../terminal/text.ts";
 
 interface ChatOptionValues extends HubOptionValues {
   room?: string;
-  model: string;
+  model?: string;
+  as?: string;
   responses?: boolean;
 }
 
 export function addChatCommand(program: Command, context: CliContext): void {
-  addHubOptions(
-    program
-      .command("chat")
-      .argument("[room]", "room code or invite URL; not needed when the hub has one room")
-      .argument("[prompt]", "the prompt; - reads it from stdin")
-      .description("send a prompt to a room and stream the response"),
-  )
-    .option("--room <room>", "the room, instead of the argument")
-    .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
+  const command = program
+    .command("chat")
+    .argument("[room]", "room code, invite URL or hub URL (default: the only one there is)")
+    .argument("[prompt]", "send this and exit; - reads it from stdin")
+    .description("talk to a model of a room, or send one prompt");
+  addHubOptions(command)
+    .option("--room <room>", "the room; a single argument is then the prompt")
+    .option("--model <selector>", "participant id, model name, model:<name>, or * for any")
+    .addOption(
+      new Option("--as <name>", "name shown to the room (default: your user name)").argParser(
+        clientName,
+      ),
+    )
     .option("--responses", "use the Responses API instead of chat completions")
     .addHelpText(
       "after",
-      '\nExample:\n  $ roomhub chat ABC234 "Why is the sky blue?"\n  $ roomhub chat "Why is the sky blue?"    # in the hub\'s only room\n  $ git diff | roomhub chat ABC234 -',
+      `
+A single argument is the room when it is a URL, when it looks like a code (six
+of its characters, in capitals or with a digit), or when the hub has a room of
+that code. Else it is the prompt.
+
+Example:
+  $ roomhub chat                            # a conversation
+  $ roomhub chat "Why is the sky blue?"     # one prompt, in the hub's only room
+  $ roomhub chat ABC234 "Why is the sky blue?"
+  $ git diff | roomhub chat ABC234`,
     )
-    .action((first: string | undefined, second: string | undefined, options: ChatOptionValues) =>
-      chat(context, readChatArguments(context, first, second, options.room), options),
-    );
+    .action((first: string | undefined, second: string | undefined, options: ChatOptionValues) => {
+      const isHubGiven = command.getOptionValueSource("hub") !== "default";
+      const hubUrl = isHubGiven ? options.hub : undefined;
+      return chat(
+        context,
+        readChatArguments(context, first, second, options.room),
+        options,
+        hubUrl,
+      );
+    });
 }
 
+/** @param hubUrl - undefined when none is named: a conversation searches the network too */
 async function chat(
   context: CliContext,
   words: ChatArguments,
   options: ChatOptionValues,
+  hubUrl: string | undefined,
 ): Promise<void> {
-  const text = await readPrompt(context, words);
-  const invite = await resolveRoom(context, words, options);
   const surface: ChatSurface = options.responses === true ? "responses" : "chat";
-  const question: Question = { ...invite, surface, model: options.model, prompt: text };
+  const who = { surface, as: options.as ?? context.userName };
+  const interactivity = interactivityOf(context, options);
+  const { room, prompt } = await withCodeAsRoom(context, words, options);
+  if (prompt === undefined && interactivity.canAsk && context.stdout.isTTY) {
+    const hub = hubUrl ?? (await hubHere(context, room));
+    const invite = await chooseRoom(context, { given: room, hubUrl: hub }, interactivity, "chat");
+    const { runChatSession } = await import("../chat/chat-session.ts");
+    return runChatSession(context, { ...invite, ...who, model: options.model });
+  }
+  const text = await readPrompt(context, { room, prompt });
+  const invite = await resolveRoom(context, { room, prompt }, options);
+  const messages = [{ role: "user", content: text }] as const;
+  const request = { ...invite, ...who, model: options.model ?? "*", messages, session: undefined };
   await untilStopped(context, async (signal) => {
     try {
-      const response = await sendPrompt(context, question, signal);
-      await printResponse(context, response, surface, options.json === true);
+      await printAnswer(context, request, signal, options.json === true);
     } catch (error) {
       if (signal.aborted) throw new CommandError("Stopped", undefined, EXIT.interrupted);
       throw error;
@@ -64,157 +93,72 @@ async function chat(
   });
 }
 
+/** @returns undefined where the network has to be searched: a room is named, or this machine has none */
+async function hubHere(context: CliContext, room: string | undefined): Promise<string | undefined> {
+  if (room !== undefined) return undefined;
+  const signal = AbortSignal.timeout(searchMs);
+  const listing = context.createClient(defaultHubUrl).listRooms({ signal });
+  const rooms = await listing.catch(() => []);
+  return rooms.length === 0 ? undefined : defaultHubUrl;
+}
+
+/** A prompt of one word that is the code of a room of the hub means the room. */
+async function withCodeAsRoom(
+  context: CliContext,
+  { room, prompt }: ChatArguments,
+  { hub }: ChatOptionValues,
+): Promise<ChatArguments> {
+  if (room !== undefined || prompt === undefined || !mayBeCode(prompt)) return { room, prompt };
+  const rooms = await context.createClient(hub).listRooms();
+  const isCode = rooms.some(({ code }) => code === normaliseRoomCode(prompt.trim()));
+  return isCode ? { room: prompt, prompt: undefined } : { room, prompt };
+}
+
 async function readPrompt(context: CliContext, { room, prompt }: ChatArguments): Promise<string> {
   const isFromStdin = prompt === "-" || (prompt === undefined && !context.isStdinTTY);
   const text = isFromStdin ? await context.readStdin() : (prompt ?? "");
-  if (text.trim() === "") throw noPrompt(context, room);
-  return text;
-}
-
-function noPrompt({ commandName }: CliContext, room: string | undefined): UsageError {
+  if (text.trim() !== "") return text;
   const where = room === undefined ? "" : ` ${shellWord(room)}`;
-  return new UsageError(
-    `The prompt is missing. Write: ${commandName} chat${where} "Your question"`,
+  throw new UsageError(
+    `The prompt is missing. Write: ${context.commandName} chat${where} "Your question"`,
   );
 }
 
-/** The room may be left out when the hub has only one; a lone argument is then the prompt, even if it looks like a room. */
+/** The room may be left out when the hub has only one. */
 async function resolveRoom(
   context: CliContext,
-  { room: named, prompt = "-" }: ChatArguments,
+  { room, prompt = "-" }: ChatArguments,
   options: ChatOptionValues,
 ): Promise<Invite> {
-  if (named !== undefined) return inviteOf(named, options);
   const hubUrl = options.hub;
-  const rooms = await listRooms(context, prompt, hubUrl);
-  const [only] = rooms;
-  const isRoom = isRoomUrl(prompt) || rooms.some(({ code }) => code === normaliseRoomCode(prompt));
-  if (only !== undefined && rooms.length === 1) {
-    if (isRoom) warnSentAsPrompt(context, prompt, hubUrl);
-    return { hubUrl, room: only.code };
+  const cannotAsk = { canAsk: false, isQuiet: true };
+  if (room !== undefined && !mayBeCode(room)) {
+    return chooseRoom(context, { given: room, hubUrl }, cannotAsk, "chat");
   }
-  if (isRoom) throw noPrompt(context, prompt);
+  if (room !== undefined) return inviteOf(room, options);
+  const rooms = await context.createClient(hubUrl).listRooms();
+  const [only] = rooms;
   if (only === undefined) throw noRoomAt(context, hubUrl);
+  if (rooms.length === 1) return { hubUrl, room: only.code };
   const question = /^.{1,60}$/.test(prompt) ? shellWord(prompt) : '"Your question"';
-  const found = rooms.map((room) => ({ hubUrl, room }));
+  const found = rooms.map((each) => ({ hubUrl, room: each }));
   throw severalRooms(context, found, (url) => `chat ${url} ${question}`);
 }
 
-async function listRooms(context: CliContext, prompt: string, hubUrl: string): Promise<Room[]> {
-  try {
-    return await context.createClient(hubUrl).listRooms();
-  } catch (error) {
-    // A lone invite URL probably means another hub, so this hub's error would mislead.
-    throw isRoomUrl(prompt) ? noPrompt(context, prompt) : error;
-  }
-}
-
-function warnSentAsPrompt(context: CliContext, prompt: string, hubUrl: string): void {
-  const room = isRoomUrl(prompt) ? prompt : normaliseRoomCode(prompt);
-  const line = hintHere(context, `roomhub chat ${shellWord(room)} "Your question"`, hubUrl);
-  context.stderr.write(`! ${safe(room)} was sent as the prompt\n→ to use that room: ${line}\n`);
-}
-
-interface Question {
-  hubUrl: string;
-  room: string;
-  surface: ChatSurface;
-  model: string;
-  prompt: string;
-}
-
-async function sendPrompt(
+async function printAnswer(
   context: CliContext,
-  { hubUrl, room, surface, model, prompt }: Question,
+  request: ChatRequest,
   signal: AbortSignal,
-): Promise<Response> {
-  const path = surface === "chat" ? "chat/completions" : "responses";
-  const input =
-    surface === "chat"
-      ? {
-          messages: [{ role: "user", content: prompt }],
-          stream_options: { include_usage: true },
-        }
-      : { input: prompt };
-  let response: Response;
-  try {
-    response = await context.fetch(`${context.createClient(hubUrl).baseUrl(room)}/${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "text/event-stream" },
-      body: JSON.stringify({ model, stream: true, ...input }),
-      signal,
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new HubUnreachableError(hubUrl, error);
-  }
-  if (!response.ok) throw errorFromResponse(response, await response.text());
-  return response;
-}
-
-async function printResponse(
-  context: CliContext,
-  response: Response,
-  surface: ChatSurface,
   isJson: boolean,
 ): Promise<void> {
-  const colors = colorsFor(context, context.stderr);
-  const { listener, endLine, heard } = listenerFor(context, isJson);
-  let end: ResponseEnd;
-  try {
-    const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
-    end =
-      isStream && response.body !== null
-        ? await readStreamedResponse(response.body, surface, listener)
-        : readJsonResponse(await response.text(), surface, listener);
-  } finally {
-    endLine();
-  }
-  if (end.kind === "failed") {
-    const code = end.code === undefined ? "" : ` (${end.code})`;
-    throw new CommandError(end.message + code);
-  }
-  const participant = hubHeader(response, "x-roomhub-participant");
-  const model = hubHeader(response, "x-roomhub-model");
-  if (isJson) {
-    const requestId = hubHeader(response, "x-request-id");
-    writeJson(context.stdout, {
-      text: heard(),
-      participantId: participant,
-      model,
-      requestId,
-      usage: end.usage,
-    });
-  } else if (context.stderr.isTTY && participant !== undefined) {
-    context.stderr.write(`${colors.dim(`— ${safe(participant)} (${safe(model ?? "?")})`)}\n`);
-  }
-}
-
-/** Prints text as it streams in. Reasoning goes to a terminal's stderr only; each kind of text starts on a new line. */
-function listenerFor(context: CliContext, isJson: boolean) {
   const { stdout, stderr } = context;
-  const colors = colorsFor(context, stderr);
-  let text = "";
-  let last: "text" | "reasoning" = "text";
-  let isLineOpen = false;
-  const endLine = () => {
-    if (isLineOpen) (last === "text" ? stdout : stderr).write("\n");
-    isLineOpen = false;
-  };
-  const show = (kind: typeof last, part: string) => {
-    if (isJson || (kind === "reasoning" && !stderr.isTTY)) return;
-    if (kind !== last) endLine();
-    last = kind;
-    isLineOpen = !part.endsWith("\n");
-    if (kind === "text") stdout.write(safeLines(part));
-    else stderr.write(colors.dim(safeLines(part)));
-  };
-  const listener: ResponseListener = {
-    onText: (part) => {
-      text += part;
-      show("text", part);
-    },
-    onReasoning: (part) => show("reasoning", part),
-  };
-  return { listener, endLine, heard: () => text };
+  const printer = createAnswerPrinter(context, isJson);
+  const answer = await requestAnswer(context, request, printer, signal).finally(printer.endLine);
+  if (isJson) {
+    const { participantId, model, requestId, usage } = answer;
+    writeJson(stdout, { text: printer.text(), participantId, model, requestId, usage });
+  } else if (stderr.isTTY && answer.participantId !== undefined) {
+    const line = answerLine(answer, stderr.columns ?? 80);
+    stderr.write(`${colorsFor(context, stderr).dim(line)}\n`);
+  }
 }

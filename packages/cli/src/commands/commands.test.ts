@@ -1,6 +1,5 @@
 import { RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
-import type { Client } from "../context.ts";
 import { ollamaWith, refusing } from "../snapshots/scenery.fixture.ts";
 import {
   aComplete,
@@ -234,15 +233,17 @@ test("a stop signal ends events with 0, a second one at once", async () => {
 });
 
 function answering(status: number, type: string, body: string) {
-  const asked: { url: string; body: Record<string, unknown> }[] = [];
+  const asked: { url: string; body: Record<string, unknown>; headers: unknown }[] = [];
   const world = makeWorld(
     {
       fetch: async (url, init) => {
-        asked.push({ url, body: JSON.parse(init.body as string) as Record<string, unknown> });
+        const sent = JSON.parse(init.body as string) as Record<string, unknown>;
+        asked.push({ url, body: sent, headers: init.headers });
         const headers = { "content-type": type, "x-roomhub-participant": "zo%C3%AB" };
         return new Response(body, { status, headers });
       },
       readStdin: async () => "from a pipe",
+      isStdinTTY: false,
     },
     { listRooms: async () => [aRoom()] },
   );
@@ -262,7 +263,22 @@ test("chat streams the response from any participant and leaves the terminal alo
     messages: [{ role: "user", content: "Hello" }],
     stream_options: { include_usage: true },
   });
+  expect(asked[0]!.headers).toMatchObject({ authorization: "Bearer as-Ana" });
 });
+
+test.each([
+  ["bob", { authorization: "Bearer as-bob" }],
+  [undefined, { accept: "text/event-stream", "content-type": "application/json" }],
+])(
+  "chat --as %s shows that name to the room, and a user name that is none is left out",
+  async (as, headers) => {
+    const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
+    world.context.userName = "Ana María";
+    await world.run("chat", "Hello", "--room", "ABC234", ...(as === undefined ? [] : ["--as", as]));
+    if (as === undefined) expect(asked[0]!.headers).toEqual(headers);
+    else expect(asked[0]!.headers).toMatchObject(headers);
+  },
+);
 
 test("chat uses the responses surface, another selector, stdin, and the only room there is", async () => {
   const stream =
@@ -270,7 +286,8 @@ test("chat uses the responses surface, another selector, stdin, and the only roo
   const { world, asked } = answering(200, "text/event-stream", stream);
   expect(await world.run("chat", "-", "--responses", "--model", "model:llama3", "--json")).toBe(0);
   expect(asked[0]!.url).toMatch(/\/rooms\/ABC234\/v1\/responses$/);
-  expect(asked[0]!.body).toEqual({ model: "model:llama3", stream: true, input: "from a pipe" });
+  const input = [{ role: "user", content: "from a pipe" }];
+  expect(asked[0]!.body).toEqual({ model: "model:llama3", stream: true, input });
   expect(JSON.parse(world.stdout.text)).toMatchObject({ text: "Hi", participantId: "zoë" });
 });
 
@@ -313,26 +330,36 @@ test("chat takes the room before the prompt, which may come from a pipe", async 
 });
 
 test.each([
-  ["abc234", "! ABC234 was sent as the prompt\n"],
-  ["http://other:6060/rooms/XYZ789", "! http://other:6060/rooms/XYZ789 was sent as the prompt\n"],
-  ["Hello", ""],
-])("with %s alone chat prints %j, and sends it as the prompt", async (word, said) => {
+  ["abc234", "http://127.0.0.1:5050/rooms/ABC234"],
+  ["THANKS", "http://127.0.0.1:5050/rooms/THANKS"],
+  ["http://other:6060/rooms/xyz789", "http://other:6060/rooms/XYZ789"],
+  ["http://other:6060", "http://other:6060/rooms/ABC234"],
+])("with %s alone chat takes it as the room, and the prompt from a pipe", async (word, room) => {
   const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
   expect(await world.run("chat", word)).toBe(0);
-  expect(asked[0]!.body["messages"]).toEqual([{ role: "user", content: word }]);
-  expect(world.stderr.text.startsWith(said)).toBe(true);
-  expect(world.stderr.text === "").toBe(said === "");
+  expect(asked[0]!.url).toBe(`${room}/v1/chat/completions`);
+  expect(asked[0]!.body["messages"]).toEqual([{ role: "user", content: "from a pipe" }]);
+  expect(world.stderr.text).toBe("");
 });
 
-test.each<[string, string, Partial<Client>]>([
-  ["one of several", "xyz789", { listRooms: async () => [aRoom(), aRoom({ code: "XYZ789" })] }],
-  ["another hub", "http://other:6060/rooms/XYZ789", { listRooms: async () => [] }],
-  ["another hub while ours is away", "http://other:6060/rooms/XYZ789", {}],
-])("with a room of %s alone chat reports the missing prompt", async (_name, word, client) => {
-  const world = makeWorld({}, client);
-  expect(await world.run("chat", word)).toBe(2);
+test.each([
+  ["thanks", "ABC234", "thanks"],
+  ["thanks", "THANKS", "from a pipe"],
+])("%s alone is the prompt in room ABC234, unless it is its code: %s", async (word, code, sent) => {
+  const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
+  const { createClient } = world.context;
+  const listRooms = async () => [aRoom({ code })];
+  world.context.createClient = (url) => ({ ...createClient(url), listRooms });
+  expect(await world.run("chat", word)).toBe(0);
+  expect(asked[0]!.url).toBe(`http://127.0.0.1:5050/rooms/${code}/v1/chat/completions`);
+  expect(asked[0]!.body["messages"]).toEqual([{ role: "user", content: sent }]);
+});
+
+test("chat without a terminal reports the missing prompt", async () => {
+  const world = makeWorld({ isStdinTTY: false }, { listRooms: async () => [aRoom()] });
+  expect(await world.run("chat", "ABC234")).toBe(2);
   expect(world.stderr.text).toBe(
-    `error: The prompt is missing. Write: roomhub chat ${word} "Your question"\n`,
+    'error: The prompt is missing. Write: roomhub chat ABC234 "Your question"\n',
   );
 });
 

@@ -1,6 +1,6 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
-import { isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { NAME_KEY_PREFIX } from "@roomhub/protocol";
+import { type Command, Option } from "commander";
 import type { CliContext, Client } from "../context.ts";
 import {
   type ClientName,
@@ -21,7 +21,7 @@ import {
 } from "../env/shell-syntax.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
-import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { addHubOptions, clientName, type HubOptionValues, inviteOf } from "../options.ts";
 import { safe, shellWord, writeJson } from "../terminal/text.ts";
 
 interface EnvOptionValues extends HubOptionValues {
@@ -115,13 +115,6 @@ async function warnAboutModel(
   if (refusal === undefined) return;
   context.stderr.write(
     `! ${safe(refusal.message)}\n→ ${hintHere(context, safe(refusal.hint), hubUrl)}\n`,
-  );
-}
-
-function clientName(name: string): string {
-  if (isClientName(name)) return name;
-  throw new InvalidArgumentError(
-    "Use 1 to 32 letters, digits, dots, hyphens and underscores; begin with a letter or digit.",
   );
 }
 

@@ -99,7 +99,7 @@ test("several rooms are a prompt on a terminal", async () => {
     hubUrl: there,
     room: "BBB222",
   });
-  expect(questions).toEqual(["Select a room to join | ana's (AAA222) | bea's (BBB222)"]);
+  expect(questions).toEqual(["Select a room | ana's (AAA222) | bea's (BBB222)"]);
 });
 
 test("an empty room comes last, so that Enter picks another", async () => {

@@ -26,8 +26,11 @@ export interface RequestedRoom {
   hubUrl: string | undefined;
 }
 
+/** The command that needs the room, for the lines to paste. */
+type Needing = "join" | "chat";
+
 /**
- * The room to join: the named one, else the only one, at the named hub, on this machine, or on its network.
+ * The room to use: the named one, else the only one, at the named hub, on this machine, or on its network.
  *
  * @throws CommandError that lists the candidates, InvalidHubUrlError
  */
@@ -35,26 +38,30 @@ export async function chooseRoom(
   context: CliContext,
   { given, hubUrl }: RequestedRoom,
   interactivity: Interactivity,
+  command: Needing = "join",
 ): Promise<Invite> {
+  const asked = { ...interactivity, command };
   if (given !== undefined && !isCode(given) && !isName(given)) {
-    return inviteOrHub(context, given, interactivity);
+    return inviteOrHub(context, given, asked);
   }
   if (hubUrl !== undefined) {
-    return given === undefined
-      ? roomAt(context, hubUrl, interactivity)
-      : parseInvite(given, hubUrl);
+    return given === undefined ? roomAt(context, hubUrl, asked) : parseInvite(given, hubUrl);
   }
-  if (given !== undefined) return roomOfCode(context, given, interactivity);
+  if (given !== undefined) return roomOfCode(context, given, asked);
   const found = await search(context, interactivity);
-  if (found.rooms.length === 0) throw nothingFound(context, found);
-  return chooseAmong(context, found.rooms, interactivity);
+  if (found.rooms.length === 0) throw nothingFound(context, found, command);
+  return chooseAmong(context, found.rooms, asked);
 }
+
+/** How a room may be asked for, and for which command. */
+type Asked = Interactivity & { command: Needing };
 
 /** The error for an unknown room code, with the hub's rooms from a second request. */
 export async function explainUnknownRoom(
   context: CliContext,
   { hubUrl, room }: Invite,
   error: RoomhubError,
+  command: Needing = "join",
 ): Promise<unknown> {
   const signal = AbortSignal.timeout(searchMs);
   const rooms = await context
@@ -63,7 +70,8 @@ export async function explainUnknownRoom(
     .catch(() => undefined);
   if (rooms === undefined) return error;
   const known = joinable(rooms).map((entry) => ({ hubUrl, room: entry }));
-  return unknownRoom(context, `The hub at ${hubUrl} has no room ${room}`, room, known);
+  const message = `The hub at ${hubUrl} has no room ${room}`;
+  return unknownRoom(context, message, room, known, command);
 }
 
 /** The error for a hub without rooms. */
@@ -87,11 +95,7 @@ export function unreachableHub(context: CliContext, error: HubUnreachableError):
 }
 
 /** A URL without a room may be a hub's; when no hub responds, the missing room is the error. */
-async function inviteOrHub(
-  context: CliContext,
-  text: string,
-  interactivity: Interactivity,
-): Promise<Invite> {
+async function inviteOrHub(context: CliContext, text: string, asked: Asked): Promise<Invite> {
   let noInvite: InvalidHubUrlError;
   try {
     return parseInvite(text, "");
@@ -100,7 +104,7 @@ async function inviteOrHub(
     noInvite = error;
   }
   try {
-    return await roomAt(context, text, interactivity);
+    return await roomAt(context, text, asked);
   } catch (error) {
     if (!(error instanceof RoomhubError)) throw error;
     // An error code of roomhub means a hub with a wrong path; other errors come from another server.
@@ -119,11 +123,7 @@ function noHubAt(text: string): CommandError {
 }
 
 /** Resolves a hub URL, which names no room, to one of its rooms. */
-async function roomAt(
-  context: CliContext,
-  text: string,
-  interactivity: Interactivity,
-): Promise<Invite> {
+async function roomAt(context: CliContext, text: string, asked: Asked): Promise<Invite> {
   // A bare host name gets the hub's default port instead of the scheme's.
   const hubUrl = normaliseHubUrl(/^[^/:]+$/.test(text) ? `${text}:${defaultPort}` : text);
   const client = context.createClient(hubUrl);
@@ -131,32 +131,28 @@ async function roomAt(
     throw error instanceof HubUnreachableError ? unreachableHub(context, error) : error;
   });
   const what = `Waiting for ${hubUrl} to list its rooms`;
-  const rooms = joinable(await waitingFor(context, what, listing, interactivity));
+  const rooms = joinable(await waitingFor(context, what, listing, asked));
   if (rooms.length === 0) {
     throw noRoomAt(context, hubUrl);
   }
   return chooseAmong(
     context,
     rooms.map((room) => ({ hubUrl, room })),
-    interactivity,
+    asked,
   );
 }
 
 /** Queries this machine's hub first, since it responds at once, while searching the network takes a moment. */
-async function roomOfCode(
-  context: CliContext,
-  given: string,
-  interactivity: Interactivity,
-): Promise<Invite> {
+async function roomOfCode(context: CliContext, given: string, asked: Asked): Promise<Invite> {
   const code = normaliseRoomCode(given);
   const isHere = isCode(given) && (await isAtDefaultHub(context, code));
   if (isHere) return { hubUrl: defaultHubUrl, room: code };
-  const found = await search(context, interactivity, code);
+  const found = await search(context, asked, code);
   const match = found.rooms.find(({ room }) => room.code === code);
   if (match !== undefined) return { hubUrl: match.hubUrl, room: code };
-  if (found.hubUrls.length === 0) throw nothingFound(context, found);
+  if (found.hubUrls.length === 0) throw nothingFound(context, found, asked.command);
   const message = `No hub on this machine or its network has a room ${given}`;
-  throw unknownRoom(context, message, code, found.rooms);
+  throw unknownRoom(context, message, code, found.rooms, asked.command);
 }
 
 function isAtDefaultHub(context: CliContext, code: string): Promise<boolean> {
@@ -183,11 +179,11 @@ function search(context: CliContext, interactivity: Interactivity, code?: string
 async function chooseAmong(
   context: CliContext,
   rooms: readonly FoundRoom[],
-  interactivity: Interactivity,
+  { canAsk, command }: Asked,
 ): Promise<Invite> {
   const [first] = rooms;
   if (first !== undefined && rooms.length === 1) return inviteTo(first);
-  if (!interactivity.canAsk) throw severalRooms(context, rooms, joinIt);
+  if (!canAsk) throw severalRooms(context, rooms, (url) => `${command} ${url}`);
   // Enter picks the first choice, which should not be a leftover empty room.
   const emptyLast = rooms.toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)));
   const choices = emptyLast.map((found) => ({
@@ -195,17 +191,21 @@ async function chooseAmong(
     label: `${safe(found.room.name)} (${safe(found.room.code)})`,
     hint: `${sizeOf(found.room)}, ${found.hubUrl.replace("http://", "")}`,
   }));
-  return inviteTo(await context.prompts.pickOne("Select a room to join", choices));
+  return inviteTo(await context.prompts.pickOne("Select a room", choices));
 }
 
-function nothingFound(context: CliContext, { hubUrls, problem }: Found): CommandError {
-  const command = context.commandName;
+function nothingFound(
+  context: CliContext,
+  { hubUrls, problem }: Found,
+  command: Needing,
+): CommandError {
+  const program = context.commandName;
   const [hubUrl] = hubUrls;
   if (hubUrl !== undefined) return noRoomAt(context, hubUrl);
   const reason = problem === undefined ? "" : ` (the network could not be searched: ${problem})`;
   return new CommandError(
     `No hub found on this machine or its network${reason}`,
-    `ask the host for the invite URL: ${command} join http://HOST:5050/rooms/CODE; or host a room: ${command} up --lan`,
+    `ask the host for the invite URL: ${program} ${command} http://HOST:5050/rooms/CODE; or host a room: ${program} up --lan`,
     EXIT.unreachable,
   );
 }
@@ -230,13 +230,12 @@ export function severalRooms(
 
 const listed = 8;
 
-const joinIt = (url: string) => `join ${url}`;
-
 function unknownRoom(
   context: CliContext,
   message: string,
   code: string,
   rooms: readonly FoundRoom[],
+  command: Needing,
 ): CommandError {
   if (rooms.length === 0) {
     return new CommandError(message, "ask the host for the invite URL", EXIT.notFound);
@@ -248,7 +247,12 @@ function unknownRoom(
   const named = rooms.filter(({ room }) => room.name.toLowerCase() === code.toLowerCase());
   const near = named.length > 0 ? named : rooms.filter(({ room }) => room.code === meant);
   const [hint, shown] = near.length > 0 ? ["did you mean:", near] : ["available rooms:", rooms];
-  return new CommandError(message, hint, EXIT.notFound, linesFor(context, shown, joinIt));
+  return new CommandError(
+    message,
+    hint,
+    EXIT.notFound,
+    linesFor(context, shown, (url) => `${command} ${url}`),
+  );
 }
 
 /** Lines to paste. */

@@ -7,7 +7,7 @@ import { aRoom, makeWorld, type World } from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
 import { page } from "./page.fixture.ts";
 import { onlySearchesEnd } from "./session.fixture.ts";
-import { type Key, Keyboard, Screen } from "./screen.fixture.ts";
+import { type Key, Keyboard, noKeys, Screen } from "./screen.fixture.ts";
 
 // The library reads the terminal from the process: for symbols when it is loaded, and for colours, which change how it breaks
 // lines, at each question.
@@ -60,7 +60,7 @@ async function frames(
 ): Promise<{ frames: string; world: World; keyboard: Keyboard; code: number | undefined }> {
   const [screen, keyboard] = [new Screen(columns), new Keyboard()];
   const streams = { stdout: screen, stderr: screen } as unknown as Partial<CliContext>;
-  const prompts = promptsAt(keyboard, screen);
+  const prompts = promptsAt(keyboard, screen, noKeys);
   const client = { getRoom: async () => aRoom(), listParticipants: async () => [] };
   const world = makeWorld(
     { after: onlySearchesEnd, fetch: severalModels, ...over, ...streams, prompts },

@@ -80,13 +80,6 @@ describe("chat", () => {
     expect(await inPipe(["chat", "--room", "ABC234"])).toMatchSnapshot();
   });
 
-  test("with only a room warns that it is sent as the prompt", async () => {
-    const listRooms = async () => [aRoom()];
-    const scene = streaming(chunks);
-    const alone: Scene = { ...scene, client: { ...scene.client, listRooms } };
-    expect(await inPipe(["chat", "abc234"], alone)).toMatchSnapshot();
-  });
-
   test("is stopped by Ctrl+C in the middle of a line", async () => {
     const scene: Scene = {
       context: { fetch: async (_url, { signal }) => endless(signal) },

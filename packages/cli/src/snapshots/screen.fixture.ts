@@ -1,4 +1,5 @@
 import { PassThrough, Writable } from "node:stream";
+import type { TerminalKeys } from "../terminal/keyboard.ts";
 import { displayWidth } from "../terminal/display-width.ts";
 
 const graphemes = new Intl.Segmenter();
@@ -87,6 +88,13 @@ export class Screen extends Writable {
   }
 }
 
+/** Of a program that stays in the foreground. */
+export const noKeys: TerminalKeys = {
+  interrupt: () => {},
+  suspend: async () => {},
+  isInForeground: () => true,
+};
+
 /** What each key sends; xterm's control sequences. */
 const keys = {
   "↓": "\u001b[B",
@@ -94,6 +102,8 @@ const keys = {
   Space: " ",
   Enter: "\r",
   "Ctrl+C": "\u0003",
+  "Ctrl+D": "\u0004",
+  "Ctrl+Z": "\u001a",
 } as const;
 
 export type Key = keyof typeof keys;

@@ -1,6 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import { cutTo, displayWidth } from "./display-width.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
+import type { TerminalKeys } from "./keyboard.ts";
+import type { Typed } from "./message-input.ts";
 
 export interface Choice<T> {
   value: T;
@@ -18,10 +20,12 @@ export interface Prompts {
   pickSome<T>(question: string, choices: readonly Choice<T>[], first: readonly T[]): Promise<T[]>;
   /** Hides the input. */
   askSecret(question: string): Promise<string>;
+  /** One message of a conversation; throws nothing. */
+  readMessage(history: readonly string[], signal: AbortSignal): Promise<Typed>;
 }
 
 /** @param output - stderr, since stdout is for data */
-export function promptsAt(input: Readable, output: TerminalOutput): Prompts {
+export function promptsAt(input: Readable, output: TerminalOutput, keys: TerminalKeys): Prompts {
   const optionsOf = (choices: readonly Choice<unknown>[]) =>
     choices.map((choice, index) => optionOf(choice, index, output.columns || 80));
   return {
@@ -58,6 +62,11 @@ export function promptsAt(input: Readable, output: TerminalOutput): Prompts {
       });
       if (isCancel(secret)) throw cancelled();
       return secret;
+    },
+
+    async readMessage(history, signal) {
+      const { readMessage } = await import("./message-input.ts");
+      return readMessage({ input, output, keys }, history, signal);
     },
   };
 }

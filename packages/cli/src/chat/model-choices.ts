@@ -1,0 +1,98 @@
+import {
+  isLiveAndReady,
+  type ParticipantSummary,
+  type RouteExplanation,
+  withoutLatest,
+} from "@roomhub/protocol";
+import { canReplaceStandIn } from "@roomhub/room-state";
+import type { Client } from "../context.ts";
+import { duration, safe } from "../terminal/text.ts";
+
+/** More models are listed without a speed. */
+const explainedModels = 16;
+/** A hub that is slow to explain delays no choice. */
+const patienceMs = 1_000;
+/** Of a first message. */
+const promptBytes = 100;
+
+/** A model to chat with. */
+export interface ModelChoice {
+  /** for the `model` field */
+  selector: string;
+  name: string;
+  /** who shares it, and how fast it responds where the hub has measured that, or why it does not */
+  facts: string;
+}
+
+/**
+ * The models of a room that can chat, those that can take a request now first. A stand-in is left out while another can
+ * chat; its selector is `*`, so that another model takes over.
+ */
+export async function modelChoices(client: Client, room: string): Promise<ModelChoice[]> {
+  const participants = await client.listParticipants(room);
+  const models = byModel(participants);
+  const names = [...models.keys()].slice(0, explainedModels);
+  const signal = AbortSignal.timeout(patienceMs);
+  const routes = await Promise.all(
+    names.map((model) =>
+      client.explainRoute(room, { model, promptBytes }, { signal }).catch(() => undefined),
+    ),
+  );
+  return [...models]
+    .map(([model, sharing], index) => choiceOf(model, sharing, routes[index]))
+    .toSorted((one, other) => Number(other.isReady) - Number(one.isReady))
+    .map(({ choice }) => choice);
+}
+
+function byModel(participants: readonly ParticipantSummary[]): Map<string, ParticipantSummary[]> {
+  const isReplaced = participants.some(canReplaceStandIn);
+  const models = new Map<string, ParticipantSummary[]>();
+  for (const participant of participants) {
+    const { status, capabilities, standIn, model } = participant;
+    if (status === "offline" || capabilities.chatCompletions === "unsupported") continue;
+    if (standIn === true && isReplaced) continue;
+    const name = withoutLatest(model);
+    models.set(name, [...(models.get(name) ?? []), participant]);
+  }
+  return models;
+}
+
+function choiceOf(
+  model: string,
+  sharing: readonly ParticipantSummary[],
+  route: RouteExplanation | undefined,
+): { choice: ModelChoice; isReady: boolean } {
+  const isReady = sharing.some(isLiveAndReady);
+  const isStandIn = sharing.every(({ standIn }) => standIn === true);
+  const hasProblem = sharing.every(({ connection }) => connection.problem !== undefined);
+  const state = isReady && !hasProblem ? speedOf(route) : problemOf(sharing);
+  const who = names([...new Set(sharing.map(({ nickname }) => safe(nickname)))]);
+  // "Ana has paused sharing llama3" names her already.
+  const isNamed = state?.startsWith(`${who} `) === true;
+  const facts = [isNamed ? undefined : who, isStandIn ? "stand-in" : undefined, state].filter(
+    (fact) => fact !== undefined,
+  );
+  const selector = isStandIn ? "*" : model;
+  const choice = { selector, name: safe(model), facts: facts.join(", ") };
+  return { choice, isReady };
+}
+
+/** Of the participant that would respond first. */
+function speedOf(route: RouteExplanation | undefined): string | undefined {
+  const times = route?.participants.flatMap(({ expected }) => expected?.firstTokenMs ?? []) ?? [];
+  return times.length === 0 ? undefined : `first token in about ${duration(Math.min(...times))}`;
+}
+
+function problemOf([first]: readonly ParticipantSummary[]): string | undefined {
+  if (first === undefined) return undefined;
+  const { problem, readiness, connected } = first.connection;
+  return problem === undefined ? (connected ? readiness : "not connected") : safe(problem);
+}
+
+/** `Ana`, `Ana and Ben`, `Ana, Ben and 3 more` */
+function names(all: readonly string[]): string {
+  const shown = all.length > 3 ? [...all.slice(0, 2), `${all.length - 2} more`] : all;
+  return shown.length < 2
+    ? shown.join("")
+    : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1) ?? ""}`;
+}

@@ -1,0 +1,134 @@
+import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
+import { isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
+import type { CliContext } from "../context.ts";
+import { CommandError } from "../exit-code.ts";
+import { waitingFor } from "../terminal/progress.ts";
+import { safe } from "../terminal/text.ts";
+import { hubHeader } from "./hub-header.ts";
+import {
+  type ChatSurface,
+  readJsonResponse,
+  readStreamedResponse,
+  type ResponseEnd,
+  type ResponseListener,
+} from "./response-reader.ts";
+
+export interface ChatMessage {
+  role: "system" | "user" | "assistant";
+  content: string;
+}
+
+export interface ChatRequest {
+  hubUrl: string;
+  room: string;
+  surface: ChatSurface;
+  /** the value of the `model` field */
+  model: string;
+  messages: readonly ChatMessage[];
+  /** of the person, shown to the room; left out when it is no client name */
+  as: string;
+  /** the same for all requests of a conversation, so that they stay where its prompt is cached */
+  session: string | undefined;
+}
+
+/** What is known of an answer beside its text. */
+export interface Answer {
+  participantId: string | undefined;
+  model: string | undefined;
+  requestId: string | undefined;
+  /** as the model server reports it */
+  usage: unknown;
+  /** It ended at its length limit. */
+  isCut: boolean;
+  durationMs: number;
+  /** to the first text or reasoning; undefined without any */
+  ttftMs: number | undefined;
+}
+
+/**
+ * Sends messages and streams the answer to the listener.
+ *
+ * @throws RoomhubError, HubUnreachableError, CommandError for a response that failed on its way, the signal's reason
+ */
+export async function requestAnswer(
+  context: CliContext,
+  request: ChatRequest,
+  listener: ResponseListener,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const startedMs = context.nowMs();
+  let ttftMs: number | undefined;
+  const timed = (onPart: (part: string) => void) => (part: string) => {
+    ttftMs ??= context.nowMs() - startedMs;
+    onPart(part);
+  };
+  const timedListener: ResponseListener = {
+    onText: timed(listener.onText),
+    onReasoning: timed(listener.onReasoning),
+  };
+  const waiting = `Waiting for ${request.model === "*" ? "a model" : safe(request.model)}`;
+  const sending = send(context, request, signal);
+  const response = await waitingFor(context, waiting, sending, { isQuiet: !context.stderr.isTTY });
+  if (!response.ok) throw errorFromResponse(response, await response.text());
+  const end = await readEnd(response, request, timedListener, signal);
+  if (end.kind === "failed") {
+    throw new CommandError(end.message + (end.code === undefined ? "" : ` (${end.code})`));
+  }
+  return {
+    participantId: hubHeader(response, "x-roomhub-participant"),
+    model: hubHeader(response, "x-roomhub-model"),
+    requestId: hubHeader(response, "x-request-id"),
+    usage: end.usage,
+    isCut: end.isCut,
+    durationMs: context.nowMs() - startedMs,
+    ttftMs,
+  };
+}
+
+async function send(
+  context: CliContext,
+  { hubUrl, room, surface, model, messages, as, session }: ChatRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  const path = surface === "chat" ? "chat/completions" : "responses";
+  const input =
+    surface === "chat"
+      ? { messages, stream_options: { include_usage: true } }
+      : { input: messages };
+  const name = isClientName(as) ? { authorization: `Bearer ${NAME_KEY_PREFIX}${as}` } : {};
+  try {
+    return await context.fetch(`${context.createClient(hubUrl).baseUrl(room)}/${path}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "text/event-stream",
+        ...name,
+        ...(session === undefined ? {} : { "x-session-id": session }),
+      },
+      body: JSON.stringify({ model, stream: true, ...input }),
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new HubUnreachableError(hubUrl, error);
+  }
+}
+
+async function readEnd(
+  response: Response,
+  { hubUrl, surface }: ChatRequest,
+  listener: ResponseListener,
+  signal: AbortSignal,
+): Promise<ResponseEnd> {
+  const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
+  try {
+    return isStream && response.body !== null
+      ? await readStreamedResponse(response.body, surface, listener)
+      : readJsonResponse(await response.text(), surface, listener);
+  } catch (error) {
+    signal.throwIfAborted();
+    // A body whose connection fails throws a TypeError with the cause.
+    const isLost = error instanceof TypeError && error.cause !== undefined;
+    throw isLost ? new HubUnreachableError(hubUrl, error) : error;
+  }
+}
