@@ -63,6 +63,7 @@ export interface CliContext {
   version: string;
   /** How to run this program: `roomhub`, in a checkout `npx roomhub`. */
   commandName: string;
+  platform: NodeJS.Platform;
   userName: string;
   hostName: string;
   lanAddresses: () => LanAddress[];

@@ -56,6 +56,7 @@ const context: CliContext = {
   },
   version,
   commandName: commandNameOf(import.meta.url),
+  platform: process.platform,
   userName: userName(),
   hostName: hostname(),
   lanAddresses: () => findLanAddresses(networkInterfaces()),

@@ -150,6 +150,7 @@ export function makeWorld(
       },
       version: "1.2.3",
       commandName: "roomhub",
+      platform: "linux",
       userName: "Ana",
       hostName: "box.local",
       defaultGateways: () => ["172.17.0.1"],

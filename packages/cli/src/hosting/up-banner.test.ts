@@ -40,6 +40,7 @@ test("on this machine only, in a pipe", () => {
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://127.0.0.1:5050 (this machine only)
           To open it to your network: npx roomhub up --lan
+    Chat  npx roomhub chat
 
     Share another model
       npx roomhub join http://127.0.0.1:5050/rooms/ABC234
@@ -64,9 +65,14 @@ test("with the demo model, on a terminal", () => {
     "
     ESC[1mRoom ABC234ESC[22m  Ana's room
     Model ESC[33ma built-in demoESC[39m as ana-demo: no model server found on this machine
-          Start a model server to replace it: ollama run llama3.2
+          A model replaces it as soon as one runs here, such as that of Ollama:
+            curl -fsSL https://ollama.com/install.sh | sh
+            ollama run llama3.2
+          LM Studio: https://lmstudio.ai, load a model, then: lms server start
+          llama.cpp: brew install llama.cpp, then: llama-server -m MODEL.gguf
     Hub   http://127.0.0.1:5050 (this machine only)
           To open it to your network: npx roomhub up --lan
+    Chat  npx roomhub chat
 
     ESC[2mShare another modelESC[22m
       npx roomhub join http://127.0.0.1:5050/rooms/ABC234
@@ -93,6 +99,7 @@ test("open to the network and with a password, in a pipe", () => {
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
           Open to anyone who can reach it. An installed roomhub finds it: roomhub join
+    Chat  npx roomhub chat
 
     Share a model from another machine (prompts for the join password)
       npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234
@@ -112,13 +119,14 @@ test("open to the network and with a password, in a pipe", () => {
 });
 
 test("open to the network, on a terminal that has room for the QR code", () => {
-  expect(banner(open, 80, { NO_COLOR: "1" }, 45)).toMatchInlineSnapshot(`
+  expect(banner(open, 80, { NO_COLOR: "1" }, 46)).toMatchInlineSnapshot(`
     "
     Room ABC234  Ana's room
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
           Open to anyone who can reach it. An installed roomhub finds it: roomhub join
+    Chat  npx roomhub chat
 
     Share a model from another machine (prompts for the join password)
       npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234
@@ -167,10 +175,10 @@ test("behind a proxy, and not announced", () => {
 
 test("the QR code is shown where all of the banner fits, with the digest that follows and the cursor", () => {
   const noColor = { NO_COLOR: "1" };
-  const shown = banner(open, 80, noColor, 45).trim().split("\n");
+  const shown = banner(open, 80, noColor, 46).trim().split("\n");
   const rows = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 80)), 0);
-  expect(rows + 3 + 1).toBe(45);
-  expect(banner(open, 80, noColor, 44)).not.toContain("█");
+  expect(rows + 3 + 1).toBe(46);
+  expect(banner(open, 80, noColor, 45)).not.toContain("█");
 });
 
 test("at 80 columns and 24 rows it ends with code, page, base URL and link to watch", () => {
@@ -182,6 +190,25 @@ test("at 80 columns and 24 rows it ends with code, page, base URL and link to wa
     `Base URL  ${at}/v1`,
     `Watch     ${at}/watch`,
   ]);
+});
+
+test("a chat on this machine names the room where the hub has another port than usual", () => {
+  expect(banner(facts)).toContain("\nChat  npx roomhub chat\n");
+  const localUrl = "http://127.0.0.1:6060";
+  expect(banner({ ...facts, localUrl })).toContain(
+    "\nChat  npx roomhub chat http://127.0.0.1:6060/rooms/ABC234\n",
+  );
+});
+
+test.each([
+  ["linux", "curl -fsSL https://ollama.com/install.sh | sh", "brew install llama.cpp"],
+  ["darwin", "https://ollama.com/download, then:", "brew install llama.cpp"],
+  ["win32", "winget install Ollama.Ollama", "winget install llama.cpp"],
+] as const)("with the demo alone it says what to install on %s", (platform, ollama, llama) => {
+  const context = { ...makeWorld({ platform }).context, stdout: capture(80) };
+  const text = upBanner(context, { ...facts, isDemo: true });
+  expect(text).toContain(`        ${ollama}\n        ollama run llama3.2\n`);
+  expect(text).toContain(`llama.cpp: ${llama}, then: llama-server -m MODEL.gguf\n`);
 });
 
 test("quietly it is the invite alone", () => {

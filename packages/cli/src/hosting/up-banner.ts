@@ -28,11 +28,13 @@ export function upBanner(context: CliContext, facts: UpFacts): string {
   const colors = colorsFor(context, context.stdout);
   const first = [
     `${colors.bold(`Room ${safe(room.code)}`)}  ${safe(room.name)}`,
-    ...modelLines(facts, colors.yellow),
+    ...modelLines(context, facts, colors.yellow),
     ...reachLines(context, facts),
+    `Chat  ${context.commandName} chat${localRoom(facts, "")}`,
     "",
   ];
-  const last = `Requests appear here; Ctrl+C stops. All of this again: ${inviteCommand(context, facts)}`;
+  const again = `${context.commandName} invite${localRoom(facts, ` ${safe(room.code)}`)}`;
+  const last = `Requests appear here; Ctrl+C stops. All of this again: ${again}`;
   const rowsBeside = rowsOf(context.stdout, [...first, "", last]) + digestRows;
   return [...first, inviteText(context, facts, rowsBeside), colors.dim(last), ""].join("\n");
 }
@@ -45,20 +47,36 @@ export function inviteUrl({ hub, room }: UpFacts): string {
   return `${hub.hubUrl}/rooms/${room.code}`;
 }
 
-function inviteCommand({ commandName }: CliContext, { localUrl, room }: UpFacts): string {
-  const code = safe(room.code);
-  return `${commandName} invite ${localUrl === defaultHubUrl ? code : `${localUrl}/rooms/${code}`}`;
+/** The room, as the argument of a command on this machine. @param short - what suffices at the default hub */
+function localRoom({ localUrl, room }: UpFacts, short: string): string {
+  return localUrl === defaultHubUrl ? short : ` ${localUrl}/rooms/${safe(room.code)}`;
 }
 
 function modelLines(
+  { platform }: CliContext,
   { isDemo, model, server, participantId }: UpFacts,
   warn: (text: string) => string,
 ): string[] {
   if (!isDemo) return [`Model ${safe(model)} from ${safe(server)} as ${safe(participantId)}`];
   return [
     `Model ${warn("a built-in demo")} as ${safe(participantId)}: no model server found on this machine`,
-    "      Start a model server to replace it: ollama run llama3.2",
+    "      A model replaces it as soon as one runs here, such as that of Ollama:",
+    `        ${ollamaInstallation(platform)}`,
+    "        ollama run llama3.2",
+    "      LM Studio: https://lmstudio.ai, load a model, then: lms server start",
+    `      llama.cpp: ${platform === "win32" ? "winget" : "brew"} install llama.cpp, then: llama-server -m MODEL.gguf`,
   ];
+}
+
+function ollamaInstallation(platform: NodeJS.Platform): string {
+  switch (platform) {
+    case "win32":
+      return "winget install Ollama.Ollama";
+    case "darwin":
+      return "https://ollama.com/download, then:";
+    default:
+      return "curl -fsSL https://ollama.com/install.sh | sh";
+  }
 }
 
 function reachLines(
