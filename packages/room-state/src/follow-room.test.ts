@@ -172,6 +172,15 @@ describe("followRoom", () => {
     const source = sourceOf(async function* () {
       throw new Error("no hub");
     });
-    await expect(follow(source)).rejects.toThrow("no hub");
+    const changes: unknown[] = [];
+    const { signal } = new AbortController();
+    const following = followRoom(source, {
+      signal,
+      nowMs: () => noonMs,
+      onChange: (state) => changes.push(state),
+    });
+    await expect(following).rejects.toThrow("no hub");
+    // A screen that nothing was shown on stays as it is.
+    expect(changes).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { withRemarks } from "./remarks.ts";
 import { resync } from "./resync.ts";
 import type { RoomSource } from "./room-source.ts";
 import { initialState, type RoomState } from "./state.ts";
-import { watchedUntil } from "./watched.ts";
+import { isWatched, watchedUntil } from "./watched.ts";
 
 /** The connection to the hub. */
 export type Link =
@@ -32,7 +32,7 @@ export interface FollowOptions {
  * them, so that nothing is lost between the two.
  *
  * Lists that cannot be read end it the first time; after a reconnect they are read again with the next event.
- * When it ends by itself, `onChange` is called once more: from then on nothing is known.
+ * When it ends by itself, `onChange` is called once more, unless nothing was known before: from then on nothing is.
  *
  * @throws what the source throws: a failure of the first attempt, or one that a retry cannot fix
  */
@@ -88,7 +88,7 @@ export async function followRoom(source: RoomSource, options: FollowOptions): Pr
     }
     await reading;
   } finally {
-    if (!options.signal.aborted) change(lost());
+    if (!options.signal.aborted && isWatched(state)) change(lost());
   }
   if (stop.signal.aborted) throw stop.signal.reason;
 }
