@@ -53,6 +53,18 @@ const texts = "The hub relays requests and responses and counts tokens while the
   .repeat(20)
   .split(" ");
 
+/** Piece by piece, as a model writes. */
+const advice = `Two commands do that, one to measure and one to sort:
+
+\`\`\`sh
+find ~/Downloads -type f -printf '%s %p\\n' | sort -rn | head -20
+\`\`\`
+
+1. \`find\` prints the **size in bytes** and the path of each file.
+2. \`sort -rn\` puts the largest first, and \`head\` keeps twenty.
+
+On macOS, \`find\` has no \`-printf\`: use \`stat -f '%z %N'\` instead.`.split(/(?<= )/);
+
 export async function startLivelyRoom(): Promise<LivelyRoom> {
   await using stack = new AsyncDisposableStack();
   const random = seededRandom(5);
@@ -62,10 +74,12 @@ export async function startLivelyRoom(): Promise<LivelyRoom> {
     const provider = stack.use(
       await startFakeProvider({
         model,
-        behave: ({ json }) =>
-          json["user"] === "cut"
-            ? { kind: "cut", afterChunks: 3, reset: true }
-            : { kind: "normal", chunkDelayMs: tokenMs, pieces: words(random) },
+        behave: ({ json }) => {
+          if (json["user"] === "cut") return { kind: "cut", afterChunks: 3, reset: true };
+          // The page's own chat names no user.
+          const pieces = json["user"] === undefined ? advice : words(random);
+          return { kind: "normal", chunkDelayMs: tokenMs, pieces };
+        },
       }),
     );
     const about = { id, nickname, model, specs: { gpu, vram }, config: { maxConcurrency: slots } };

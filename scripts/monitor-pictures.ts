@@ -16,23 +16,41 @@ const maxBytes = 150_000;
 /** Until there is something of everything: requests that ended, run, wait and failed. */
 const watchedMs = 25_000;
 
-const shots: Record<string, BrowserContextOptions & { press?: string }> = {
+interface Shot extends BrowserContextOptions {
+  press?: string;
+  /** of the chat, which is opened for it */
+  prompt?: string;
+}
+
+const shots: Record<string, Shot> = {
   desktop: { viewport: { width: 1_280, height: 800 }, colorScheme: "dark" },
   light: { viewport: { width: 1_280, height: 800 }, colorScheme: "light" },
   dark: { viewport: { width: 1_024, height: 768 }, colorScheme: "dark" },
   phone: { viewport: { width: 390, height: 844 }, colorScheme: "light" },
   projector: { viewport: { width: 1_920, height: 1_080 }, colorScheme: "dark", press: "p" },
+  chat: {
+    ...{ viewport: { width: 1_024, height: 768 }, colorScheme: "light" },
+    prompt: "How do I find the largest files below a folder?",
+  },
 };
+/** As a hub on a home network is called: its port on this machine is another one each time. */
+const host = "hub.lan:5050";
 
 await using room = await startLivelyRoom();
-await using browser = await launchChromium();
+await using browser = await launchChromium({ [host]: Number(new URL(room.hubUrl).port) });
 await using stack = new AsyncDisposableStack();
 const pages = [];
-for (const [name, { press, ...options }] of Object.entries(shots)) {
+const shown = { hubUrl: `http://${host}`, code: room.code };
+for (const [name, { press, prompt, ...options }] of Object.entries(shots)) {
   const watched = stack.use(
-    await openWatchedPage(browser, room, { ...options, reducedMotion: "reduce" }),
+    await openWatchedPage(browser, shown, { ...options, reducedMotion: "reduce" }),
   );
   if (press !== undefined) await watched.page.keyboard.press(press);
+  if (prompt !== undefined) {
+    await watched.page.getByRole("link", { name: "Try it" }).first().click();
+    await watched.page.getByLabel("Prompt").fill(prompt);
+    await watched.page.getByLabel("Prompt").press("Enter");
+  }
   pages.push({ name, page: watched.page });
 }
 const top = topPicture(room, { columns: 110, rows: 30, watchedMs });

@@ -202,6 +202,12 @@ describe.skipIf(chromiumPath === undefined)(`the page that watches a room${title
       return own.height > 60 && list !== undefined && own.right <= list.right;
     });
     expect(isWhole).toBe(true);
+    // The list ends below its last row.
+    const room = await page.locator(".requests ul").evaluate((list) => {
+      const last = list.lastElementChild?.getBoundingClientRect();
+      return list.getBoundingClientRect().bottom - (last?.bottom ?? Number.NaN);
+    });
+    expect(Math.abs(room)).toBeLessThan(2);
     await page.getByText(`roomhub models ${code}`).waitFor();
   });
 

@@ -92,11 +92,9 @@ function View({ name, address, state, nowMs, chat, remPx, isProjector }: ViewPro
     case "room":
       return (
         <>
+          {isProjector ? <RoomAddress {...address} /> : null}
           <RequestsPanel {...{ state, nowMs, remPx, address, isProjector }} />
-          <div class="side">
-            {isProjector ? <RoomAddress {...address} /> : null}
-            <ParticipantsPanel state={state} nowMs={nowMs} />
-          </div>
+          <ParticipantsPanel state={state} nowMs={nowMs} />
         </>
       );
   }

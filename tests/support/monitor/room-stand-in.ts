@@ -31,6 +31,7 @@ export async function startRoomStandIn(
     "": () => ({ room }),
     "/participants": () => ({ participants }),
     "/requests": () => ({ requests: [] }),
+    "/v1/health": () => ({ status: "ok", version: "0.0.0", uptimeSeconds: 0, timestamp: "" }),
   };
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://hub");

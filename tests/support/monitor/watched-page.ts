@@ -5,10 +5,12 @@ import { serveMonitor } from "../../../packages/cli/src/monitor/page-server.ts";
 /** Undefined where chromium is not installed. */
 export const chromiumPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
 
-export function launchChromium(): Promise<Browser> {
+/** @param hosts - names that lead to ports of this machine, such as `hub.lan:5050` */
+export function launchChromium(hosts: Record<string, number> = {}): Promise<Browser> {
+  const rules = Object.entries(hosts).map(([host, port]) => `MAP ${host} 127.0.0.1:${port}`);
   return chromium.launch({
     executablePath: chromiumPath,
-    args: ["--no-sandbox"],
+    args: ["--no-sandbox", `--host-resolver-rules=${rules.join(",")}`],
   });
 }
 

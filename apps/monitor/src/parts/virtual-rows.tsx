@@ -29,6 +29,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   const [view, setView] = useState({ top: 0, height: 600 });
   /** heights of rows with more lines, by key */
   const taller = useRef(new Map<string, number>()).current;
+  const [, setMeasured] = useState(0);
 
   useEffect(() => {
     const list = ref.current;
@@ -47,14 +48,14 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
     };
   }, [rowHeight]);
 
-  useEffect(() => {
-    const list = ref.current;
-    if (followsEnd && isAtEnd.current && list !== null) list.scrollTop = list.scrollHeight;
-  }, [count, followsEnd, rowHeight]);
-
   const heightOf = (index: number) =>
     taller.size === 0 ? rowHeight : (taller.get(keyOf(index)) ?? rowHeight);
   const range = visibleRange(count, heightOf, view.top, view.height);
+  useEffect(() => {
+    const list = ref.current;
+    if (followsEnd && isAtEnd.current && list !== null) list.scrollTop = list.scrollHeight;
+  }, [count, range.height, followsEnd]);
+
   const rows = [];
   for (let index = range.first; index < range.end; index++) {
     const key = keyOf(index);
@@ -72,16 +73,23 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   }
   useLayoutEffect(() => {
     if (taller.size > mostTaller) taller.clear();
+    let hasChanged = false;
     for (const row of ref.current?.querySelectorAll<HTMLElement>("li[data-key]") ?? []) {
       const { key = "" } = row.dataset;
       const height = row.offsetHeight;
+      // Less than a row: the list is not displayed.
+      if (height < rowHeight || height === (taller.get(key) ?? rowHeight)) continue;
       if (height > rowHeight) taller.set(key, height);
       else taller.delete(key);
+      hasChanged = true;
     }
+    if (hasChanged) setMeasured((count) => count + 1);
   });
   return (
     <div class="virtual" ref={ref} tabIndex={0} role="region" aria-label={label}>
-      <ul style={{ height: `${range.height}px`, paddingTop: `${range.aboveHeight}px` }}>{rows}</ul>
+      <ul style={{ minHeight: `${range.height}px`, paddingTop: `${range.aboveHeight}px` }}>
+        {rows}
+      </ul>
     </div>
   );
 }

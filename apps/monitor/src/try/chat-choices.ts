@@ -1,7 +1,7 @@
 import { isLiveAndReady, type ParticipantSummary } from "@roomhub/protocol";
 
 /** Whom a prompt can go to: the request's `model` field, and its name for people. */
-export interface ChatChoice {
+interface ChatChoice {
   selector: string;
   text: string;
 }

@@ -65,7 +65,7 @@ test.each([
   ["not connected", { connection: { ...connection, connected: false, path: "none" } }],
   ["it is paused", { connection: { ...connection, problem: "it is paused" } }],
   ["its model server does not respond", { connection: down }],
-  ["loading its model: 40 %", { connection: { ...down, readiness: "loading", problem: "40 %" } }],
+  ["not ready: it left", { connection: { ...down, problem: "not ready: it left" } }],
   [
     "waiting for its connection",
     { connection: { ...connection, readiness: "loading", resuming: { streams: 2, sinceMs: 0 } } },

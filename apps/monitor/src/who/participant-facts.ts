@@ -44,14 +44,11 @@ export function troubleText(participant: ParticipantSummary, nowMs: number): str
   // While it is online its last sign of life is not sent.
   if (status === "offline") return `offline, seen ${agoText(nowMs - lastSeen)}`;
   if (resuming !== undefined) return "waiting for its connection";
-  if (path === "none") return because("not connected", problem);
-  if (path === "tunnel" && !connected) return because("tunnel lost", problem);
-  if (readiness === "ready") return problem;
-  return because(readinessWords[readiness] ?? readiness, problem);
-}
-
-function because(words: string, problem: string | undefined): string {
-  return problem === undefined ? words : `${words}: ${problem}`;
+  // The hub says it in full.
+  if (problem !== undefined) return problem;
+  if (path === "none") return "not connected";
+  if (path === "tunnel" && !connected) return "tunnel lost";
+  return readiness === "ready" ? undefined : (readinessWords[readiness] ?? readiness);
 }
 
 type Condition = "good" | "busy" | "bad" | "off";

@@ -2,7 +2,7 @@ import type { Slots } from "@roomhub/room-state";
 import type { VNode } from "preact";
 
 /** More would be too narrow to count. */
-const drawnSlots = 16;
+const drawnSlots = 8;
 
 /** How busy a participant is: one field per slot, and the same in words. */
 export function SlotBar({ active, limit, elsewhere, waiting }: Slots): VNode {
