@@ -141,6 +141,12 @@ export interface Withheld {
   readonly machineSecret: boolean;
 }
 
+/** What its next signs bring. */
+export interface Returning extends Withheld {
+  /** It has sent a heartbeat and not dialled yet. */
+  readonly isHeard?: true;
+}
+
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
 export interface Participant extends Registration {
   readonly roomCode: string;
@@ -170,7 +176,7 @@ export interface Participant extends Registration {
   overloadedUntilMs: number | undefined;
   direct: DirectPath;
   /** It joined elsewhere and was not heard of here yet, or has not brought this again; undefined for all others. */
-  returning: Withheld | undefined;
+  returning: Returning | undefined;
   /** where its tunnel came from last, or its join; undefined unless that is near and without a proxy */
   ownerAddress: string | undefined;
   /** epoch ms */

@@ -174,8 +174,11 @@ describe("an agent whose hub stopped", () => {
     expect(office.seen()).toEqual(["participant.updated ada"]);
   });
 
-  test("that sends a heartbeat and does not dial is loading no more", () => {
+  test("that sends a second heartbeat and does not dial is loading no more: the first may have waited for this home", () => {
     const office = openOffice(tunnelled);
+    office.beat();
+    expect(office.shown().connection).toMatchObject({ readiness: "loading" });
+    expect(office.seen()).toEqual([]);
     office.beat();
     expect(office.shown().connection).toMatchObject({
       readiness: "down",

@@ -26,10 +26,15 @@ export function returnAfterJoin({ returning, isTunnelOnly }: Participant): Withh
   return returning !== undefined && isTunnelOnly ? nothing : undefined;
 }
 
-/** A sign of life of a participant that needs no join: its agent is there, though its tunnel may not be. */
+/**
+ * A heartbeat of a participant that needs no join: its agent is there, though its tunnel may not be. The first one may have
+ * waited for this home since before the agent could dial it; by the second one it would have dialled.
+ */
 export function endReturn(context: OperationContext, participant: Participant): void {
-  if (participant.returning === undefined) return;
-  participant.returning = undefined;
+  const { returning } = participant;
+  if (returning === undefined) return;
+  participant.returning = returning.isHeard === true ? undefined : { ...returning, isHeard: true };
+  if (participant.returning !== undefined) return;
   // One that was offline is announced with its sign of life.
   if (participant.status === "online") announceUpdate(context, participant);
 }
