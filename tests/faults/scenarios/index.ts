@@ -1,6 +1,7 @@
 import type { Scenario } from "../scenario.ts";
 import { badProvider } from "./bad-provider.ts";
 import { clockJumps } from "./clock-jumps.ts";
+import { clusterHomeFrozen } from "./cluster/home-frozen.ts";
 import { clusterHomeKilled } from "./cluster/home-killed.ts";
 import { clusterHubKilled } from "./cluster/hub-killed.ts";
 import { clusterHubSilent } from "./cluster/hub-silent.ts";
@@ -72,4 +73,5 @@ export const scenarios: readonly Scenario[] = [
   clusterLedger,
   clusterRollingRestart,
   clusterHomeKilled,
+  clusterHomeFrozen,
 ];
