@@ -318,12 +318,3 @@ describe("a room that is dropped", () => {
     expect(a.homes.placeOf("R1")).toEqual({ kind: "wait" });
   });
 });
-
-test("a request whose client is gone does not wait for a home", async () => {
-  const { b } = await aHome();
-  b.homes.reach.reset("a");
-  const gone = new AbortController();
-  const placed = b.homes.placed("R1", gone.signal);
-  gone.abort(new Error("the client is gone"));
-  await expect(placed).rejects.toThrow("the client is gone");
-});

@@ -120,12 +120,12 @@ export class RoomHomes {
    * Resolves when the room's home is known: never with `wait`.
    *
    * @throws HubError `peer_unavailable` after 15 s, or at once when nothing can be taken over now; `cluster_unavailable`
-   *   for a room without a home while the directory is away; the signal's reason
+   *   for a room without a home while the directory is away
    */
-  async placed(code: string, signal?: AbortSignal): Promise<Place> {
+  async placed(code: string): Promise<Place> {
     const place = this.placeOf(code);
     if (place.kind !== "wait") return place;
-    const placed = this.#waiting.wait(code, this.#options.nowMs() + waitMs, signal);
+    const placed = this.#waiting.wait(code, this.#options.nowMs() + waitMs);
     this.#states.urge(code);
     this.#settle(code);
     return placed;

@@ -6,7 +6,7 @@ describe("what waits for a room", () => {
     const waiting = new Waiting<string>();
     const order: number[] = [];
     const all = [1, 2, 3].map((n) =>
-      waiting.wait("R1", 100, undefined).then((place) => order.push(n) && place),
+      waiting.wait("R1", 100).then((place) => order.push(n) && place),
     );
     waiting.resolveFirst("R1", "first");
     waiting.resolve("R1", "rest");
@@ -16,22 +16,12 @@ describe("what waits for a room", () => {
 
   test("ends at its deadline, and not before", async () => {
     const waiting = new Waiting<string>();
-    const short = waiting.wait("R1", 100, undefined);
-    const long = waiting.wait("R1", 101, undefined);
+    const short = waiting.wait("R1", 100);
+    const long = waiting.wait("R1", 101);
     waiting.expire(99, () => new Error("too early"));
     waiting.expire(100, (code) => new Error(`no home of ${code}`));
     await expect(short).rejects.toThrow("no home of R1");
     waiting.resolve("R1", "here");
     expect(await long).toBe("here");
-  });
-
-  test("ends with its client", async () => {
-    const waiting = new Waiting<string>();
-    const client = new AbortController();
-    const wait = waiting.wait("R1", 100, client.signal);
-    client.abort(new Error("gone"));
-    await expect(wait).rejects.toThrow("gone");
-    await expect(waiting.wait("R1", 100, client.signal)).rejects.toThrow("gone");
-    expect(waiting.has("R1")).toBe(false);
   });
 });

@@ -8,7 +8,7 @@ interface Waiter<Result> {
 
 /** What waits for the home of a room: in order, by code, without a timer. */
 export class Waiting<Result> {
-  readonly #waiters = new Map<string, Set<Waiter<Result>>>();
+  readonly #waiters = new Map<string, Waiter<Result>[]>();
 
   codes(): string[] {
     return [...this.#waiters.keys()];
@@ -18,65 +18,49 @@ export class Waiting<Result> {
     return this.#waiters.has(code);
   }
 
-  /** @throws whatever {@link reject} or {@link expire} get, or the signal's reason */
-  wait(code: string, deadlineMs: number, signal: AbortSignal | undefined): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted === true) {
-        reject(signal.reason as Error);
-        return;
-      }
-      const onAbort = () => this.#remove(code, waiter)?.reject(signal?.reason);
-      const end = () => signal?.removeEventListener("abort", onAbort);
-      const waiter: Waiter<Result> = {
-        deadlineMs,
-        resolve: (result) => {
-          end();
-          resolve(result);
-        },
-        reject: (error) => {
-          end();
-          reject(error);
-        },
-      };
-      signal?.addEventListener("abort", onAbort);
-      const waiters = this.#waiters.get(code) ?? new Set();
-      waiters.add(waiter);
-      this.#waiters.set(code, waiters);
-    });
+  /** @throws whatever {@link reject} or {@link expire} get */
+  wait(code: string, deadlineMs: number): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const waiters = this.#waiters.get(code) ?? [];
+    waiters.push({ resolve, reject, deadlineMs });
+    this.#waiters.set(code, waiters);
+    return promise;
   }
 
   resolve(code: string, result: Result): void {
-    const waiters = this.#waiters.get(code) ?? [];
-    this.#waiters.delete(code);
-    for (const waiter of waiters) waiter.resolve(result);
+    for (const waiter of this.#take(code)) waiter.resolve(result);
   }
 
   /** Only the one that has waited longest. */
   resolveFirst(code: string, result: Result): void {
-    const [first] = this.#waiters.get(code) ?? [];
-    if (first !== undefined) this.#remove(code, first)?.resolve(result);
+    const [first, ...others] = this.#take(code);
+    this.#keep(code, others);
+    first?.resolve(result);
   }
 
   reject(code: string, error: unknown): void {
-    const waiters = this.#waiters.get(code) ?? [];
-    this.#waiters.delete(code);
-    for (const waiter of waiters) waiter.reject(error);
+    for (const waiter of this.#take(code)) waiter.reject(error);
   }
 
   /** Rejects those whose deadline has passed. */
   expire(nowMs: number, errorOf: (code: string) => unknown): void {
-    for (const [code, waiters] of this.#waiters) {
-      for (const waiter of waiters) {
-        if (nowMs >= waiter.deadlineMs) this.#remove(code, waiter)?.reject(errorOf(code));
-      }
+    for (const code of this.codes()) {
+      const all = this.#take(code);
+      const isDue = ({ deadlineMs }: Waiter<Result>) => nowMs >= deadlineMs;
+      const others = all.filter((waiter) => !isDue(waiter));
+      this.#keep(code, others);
+      for (const waiter of all.filter(isDue)) waiter.reject(errorOf(code));
     }
   }
 
-  #remove(code: string, waiter: Waiter<Result>): Waiter<Result> | undefined {
-    const waiters = this.#waiters.get(code);
-    if (waiters?.delete(waiter) !== true) return undefined;
-    if (waiters.size === 0) this.#waiters.delete(code);
-    return waiter;
+  #take(code: string): Waiter<Result>[] {
+    const waiters = this.#waiters.get(code) ?? [];
+    this.#waiters.delete(code);
+    return waiters;
+  }
+
+  #keep(code: string, waiters: Waiter<Result>[]): void {
+    if (waiters.length > 0) this.#waiters.set(code, waiters);
   }
 }
 
