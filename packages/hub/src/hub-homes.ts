@@ -102,7 +102,7 @@ export class HubHomes {
       ...{ self, dialler, nowMs },
       onOpen: (hubId) => this.homes.hubReached(hubId),
       onReset: (hubId) => {
-        this.homes.reach.reset(hubId);
+        this.roll.hubs.reset(hubId);
         this.deliveries.hubReset(hubId);
       },
       onRefused: (hubId) => this.homes.redialRefused(hubId),
@@ -155,7 +155,6 @@ export class HubHomes {
         hubPresent: (presence) => this.#control.hubPresent(presence),
         hubLeft: (hubId) => this.#control.hubLeft(hubId),
         hubGone: (hubId) => this.#control.hubGone(hubId),
-        refusedForMs: (hubId) => this.homes.reach.refusedForMs(hubId),
       },
       ...{ log, nowMs },
     });
@@ -177,7 +176,7 @@ export class HubHomes {
       ...{ homes: this.homes, parts, computer: () => this.computer },
       tell: (hub, path, message) => this.hops.tell(hub, path, message),
       sendEvent: (hubId, event) => this.#control.event(hubId, event),
-      isGone: ({ hubId, bootId }) => this.roll.hubs.get(hubId)?.bootId !== bootId,
+      isGone: (hub) => !this.roll.hubs.isPresent(hub),
       catchUp: async (code) => void (await this.#sharedRooms.catchUp(code)),
     });
     this.#lostRequests = new LostRequests({

@@ -113,7 +113,7 @@ export class HubNode {
   kill(): void {
     this.#end();
     for (const node of this.#world.alive())
-      this.#world.after(this.#world.latency(), node, () => node.homes.reach.reset(this.self.hubId));
+      this.#world.after(this.#world.latency(), node, () => node.roll.hubs.reset(this.self.hubId));
   }
 
   /** As when its computer loses its power. */
@@ -228,7 +228,6 @@ export class HubNode {
         hubPresent: () => undefined,
         hubLeft: () => undefined,
         hubGone: () => undefined,
-        refusedForMs: (hubId) => this.homes.reach.refusedForMs(hubId),
       },
       log: { warn: () => undefined },
       nowMs,

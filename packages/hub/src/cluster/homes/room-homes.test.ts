@@ -151,7 +151,7 @@ describe("a home that ends", () => {
 
   test("is not replaced for a reset alone", async () => {
     const { world, a, b } = await aHome();
-    b.homes.reach.reset("a");
+    b.roll.hubs.reset("a");
     const call = world.request(b, "R1");
     expect(b.homes.placeOf("R1")).toEqual({ kind: "wait" });
     await world.run(500);
@@ -162,7 +162,7 @@ describe("a home that ends", () => {
   test("is not replaced while it beats: after 15 s a request gets 503 with the time to try again", async () => {
     const { world, a, b } = await aHome();
     b.cutFrom.add(a);
-    b.homes.reach.reset("a");
+    b.roll.hubs.reset("a");
     const call = world.request(b, "R1");
     await world.run(14_900);
     expect(call.endedMs).toBe(undefined);
@@ -295,7 +295,7 @@ describe("a room that is handed over", () => {
 describe("a room that is dropped", () => {
   test("leaves no entry, and what waits for it gets 404", async () => {
     const { world, a, b } = await aHome();
-    b.homes.reach.reset("a");
+    b.roll.hubs.reset("a");
     const call = world.request(b, "R1");
     await world.run(10);
     world.rooms.delete("R1");

@@ -1,8 +1,6 @@
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { HubError } from "../../errors.ts";
 import { type ClusterDirectory, DirectoryUnavailable, PRESENCE_INTERVAL_MS } from "../directory.ts";
-import type { Hubs } from "../hubs/hubs.ts";
-import { Reach } from "../hubs/reach.ts";
 import type { RollCall } from "../hubs/roll-call.ts";
 import { EnteredRequests } from "./entered-requests.ts";
 import { type HomeHooks, HomeStates, type HomeStatesOptions } from "./home-states.ts";
@@ -35,9 +33,7 @@ export interface RoomHomesOptions extends Pick<
   "self" | "nowMs" | "reportBug" | "hooks"
 > {
   directory: Pick<ClusterDirectory, "isUp" | "putHome" | "readHome" | "deleteHome">;
-  roll: Pick<RollCall, "isDead" | "isQuiet"> & {
-    hubs: Pick<Hubs, "get" | "list" | "hasMissedBeat">;
-  };
+  roll: RollCall;
   /** Whether there is a room with this code. */
   exists: (code: string) => boolean;
   /** Something is registered or connected in the room: it is handed over when this hub stops. */
@@ -56,8 +52,6 @@ const wait: Place = { kind: "wait" };
  * nothing.
  */
 export class RoomHomes {
-  /** The caller dials a hub again at least every 0.5 s whose control socket was reset, until it is reached or dead. */
-  readonly reach: Reach;
   readonly #options: RoomHomesOptions;
   readonly #states: HomeStates;
   readonly #waiting = new Waiting<Place>();
@@ -73,8 +67,7 @@ export class RoomHomes {
 
   constructor(options: RoomHomesOptions) {
     this.#options = options;
-    const { roll, nowMs, self, time } = options;
-    this.reach = new Reach({ bootIdOf: (hubId) => roll.hubs.get(hubId)?.bootId, nowMs });
+    const { self, time } = options;
     this.#entered = new EnteredRequests(self.hubId);
     this.#aliveMs = { monotonic: time.monotonicMs(), wall: time.wallMs() };
     this.#states = new HomeStates({
@@ -196,13 +189,14 @@ export class RoomHomes {
 
   /** It refused a dial, which counts as a reset. After 2 s of that and a missed beat it is dead. */
   redialRefused(hubId: string): void {
-    this.reach.refused(hubId);
-    if (!this.#options.directory.isUp) this.#settleAll();
+    const { roll, directory, nowMs } = this.#options;
+    roll.hubs.refused(hubId, nowMs());
+    if (!directory.isUp) this.#settleAll();
   }
 
   /** A control socket to that hub is open. */
   hubReached(hubId: string): void {
-    this.reach.reached(hubId);
+    this.#options.roll.hubs.reached(hubId);
     this.#settleAll();
   }
 
@@ -216,7 +210,7 @@ export class RoomHomes {
     const { nowMs, roll } = this.#options;
     if (this.#isStopping || this.#states.of(code).kind !== "home") return undefined;
     const hub = roll.hubs.get(this.#entered.target(code, nowMs()) ?? "");
-    if (hub === undefined || hub.isDraining || this.reach.isDoubted(hub)) return undefined;
+    if (hub === undefined || hub.isDraining || roll.hubs.isDoubted(hub)) return undefined;
     return { hubId: hub.hubId, bootId: hub.bootId };
   }
 
@@ -258,7 +252,6 @@ export class RoomHomes {
       if (to !== undefined && this.#options.mayMove(code)) void this.handOver(code, to);
     }
     this.#waiting.expire(nowMs, unavailable);
-    this.reach.tidy();
     this.#entered.tidy(nowMs);
     dropWhere(this.#asked, ({ untilMs }) => nowMs >= untilMs);
     dropWhere(this.#missed, ({ untilMs }) => nowMs >= untilMs);
@@ -294,16 +287,13 @@ export class RoomHomes {
     const { home } = state.stored;
     if (this.#isAsked(code, home) || this.#missed.get(code)?.epoch === home.epoch) return wait;
     if (state.seen > home.epoch && this.#states.isReading(code)) return wait;
-    if (!this.#isPresent(home) || this.reach.isDoubted(home)) return wait;
+    const { hubs } = this.#options.roll;
+    if (!hubs.isPresent(home) || hubs.isDoubted(home)) return wait;
     return { kind: "there", home, mustTake: false };
   }
 
   #isAsked(code: string, { epoch }: Home): boolean {
     return epoch <= (this.#asked.get(code)?.overEpoch ?? 0);
-  }
-
-  #isPresent({ hubId, bootId }: HubIdentity): boolean {
-    return this.#options.roll.hubs.get(hubId)?.bootId === bootId;
   }
 
   #settleAll(): void {
@@ -323,7 +313,8 @@ export class RoomHomes {
 
   /** A reason not to wait: without the directory nothing is taken. */
   #refusal(code: string, state: RoomHomeState): HubError | undefined {
-    const isAway = !this.#options.directory.isUp;
+    const { directory, roll } = this.#options;
+    const isAway = !directory.isUp;
     if (state.kind === "taking" && isAway) return clusterAway(code);
     if (state.kind !== "elsewhere") return undefined;
     if (state.stored === undefined) {
@@ -331,7 +322,7 @@ export class RoomHomes {
       return isAway ? clusterAway(code) : undefined;
     }
     const { home } = state.stored;
-    const isGone = !this.#isPresent(home) || this.reach.isRefused(home);
+    const isGone = !roll.hubs.isPresent(home) || roll.hubs.isRefused(home);
     return isAway && isGone ? unavailable(code) : undefined;
   }
 
@@ -372,7 +363,7 @@ export class RoomHomes {
     const { roll, self, nowMs } = this.#options;
     const others = roll.hubs
       .list()
-      .filter((hub) => !hub.isDraining && !this.reach.isDoubted(hub))
+      .filter((hub) => !hub.isDraining && !roll.hubs.isDoubted(hub))
       .filter((hub) => !roll.hubs.hasMissedBeat(hub, nowMs()))
       .map(({ hubId, bootId }) => ({ hubId, bootId }));
     return rankHubs(code, this.#isStopping ? others : [...others, self], deadHubId);

@@ -19,7 +19,7 @@ function aLife(hubId: string, life = 1): HubPresence {
 
 function judge(hubs: Hubs, nowMs: number, sight: Partial<Sight> = {}): string[] {
   const dead = hubs.judge({
-    ...{ nowMs, directoryUpSinceMs: 0, isLinkOpen: unlinked, refusedForMs: () => 0 },
+    ...{ nowMs, directoryUpSinceMs: 0, isLinkOpen: unlinked },
     ...sight,
   });
   return dead.map(({ hubId, bootId }) => `${hubId.slice(-2)} ${bootId.slice(-1)}`);
@@ -52,13 +52,44 @@ describe("a hub that was heard of", () => {
   });
 
   test("is dead after one missed beat when it has refused dials for 2 s", () => {
+    const refusing = (ms: number) => {
+      const hubs = new Hubs(own);
+      hubs.refused(ada, 0);
+      hubs.seen(aLife(ada), 5_000);
+      for (const atMs of [6_000, 6_500, 6_000 + ms]) hubs.refused(ada, atMs);
+      hubs.seen(aLife(ada), 5_000);
+      return hubs;
+    };
+    expect(judge(refusing(2_000), 9_000)).toEqual([]);
+    expect(judge(refusing(1_999), 9_001)).toEqual([]);
+    expect(judge(refusing(2_000), 9_001, { directoryUpSinceMs: 5_001 })).toEqual([]);
+    expect(judge(refusing(2_000), 9_001)).toEqual(["aa 1"]);
+    const reached = refusing(2_000);
+    reached.reached(ada);
+    reached.refused(ada, 9_000);
+    expect(judge(reached, 9_001)).toEqual([]);
+  });
+
+  test("is in doubt from a reset or a refused dial until it is reached, and its next life is not", () => {
     const hubs = new Hubs(own);
-    hubs.seen(aLife(ada), 5_000);
-    const refused = (ms: number) => ({ refusedForMs: () => ms });
-    expect(judge(hubs, 9_000, refused(2_000))).toEqual([]);
-    expect(judge(hubs, 9_001, refused(1_999))).toEqual([]);
-    expect(judge(hubs, 9_001, { ...refused(2_000), directoryUpSinceMs: 5_001 })).toEqual([]);
-    expect(judge(hubs, 9_001, refused(2_000))).toEqual(["aa 1"]);
+    const sight = (life = 1) => [
+      hubs.isDoubted(aLife(ada, life)),
+      hubs.isRefused(aLife(ada, life)),
+    ];
+    hubs.reset(ada);
+    hubs.seen(aLife(ada), 0);
+    expect(sight()).toEqual([false, false]);
+    hubs.reset(ada);
+    expect(sight()).toEqual([true, false]);
+    hubs.reached(ada);
+    expect(sight()).toEqual([false, false]);
+    hubs.refused(ada, 1);
+    expect(sight()).toEqual([true, true]);
+    hubs.seen(aLife(ada, 2), 2);
+    expect([sight(), sight(2)]).toEqual([
+      [false, false],
+      [false, false],
+    ]);
   });
 
   test("has missed a beat when it is more than a second late, or another life of it is present", () => {
@@ -199,7 +230,6 @@ function runModel(steps: readonly Step[]): void {
       nowMs,
       directoryUpSinceMs: upSinceMs,
       isLinkOpen,
-      refusedForMs: () => 0,
     })) {
       const hub = model.find(({ hubId }) => hubId === dead.hubId)!;
       expect(nowMs - hub.heardMs).toBeGreaterThan(SILENCE_MS);
@@ -252,7 +282,7 @@ function runModel(steps: readonly Step[]): void {
   nowMs += SILENCE_MS + 1;
   for (const hub of model) beat(hub);
   const isLinkOpen = (hubId: string) => model.some((hub) => hub.hubId === hubId && hub.isRunning);
-  hubs.judge({ nowMs, directoryUpSinceMs: upSinceMs, isLinkOpen, refusedForMs: () => 0 });
+  hubs.judge({ nowMs, directoryUpSinceMs: upSinceMs, isLinkOpen });
   for (const { hubId, life } of model) {
     for (let old = 1; old < life; old++) expect(hubs.isDead(aLife(hubId, old), nowMs)).toBe(true);
   }

@@ -18,14 +18,20 @@ export interface Sight {
   directoryUpSinceMs: number | undefined;
   /** this hub's link to that one responds */
   isLinkOpen: (hubId: string) => boolean;
-  /** for how long that hub has refused each dial, after its socket was reset; 0 otherwise */
-  refusedForMs: (hubId: string) => number;
 }
 
 interface PresentHub {
   presence: HubPresence;
   /** ms, monotonic */
   lastSeenMs: number;
+  /** undefined while nothing speaks against its life */
+  doubt: Doubt | undefined;
+}
+
+/** A hub's control socket was reset, or a dial was refused, and none has succeeded since. */
+interface Doubt {
+  /** ms, monotonic: the first and the last refused dial; undefined before the first */
+  refused: { firstMs: number; lastMs: number } | undefined;
 }
 
 /** Lives of hubs whose end is remembered; an older one would be judged again. */
@@ -53,15 +59,45 @@ export class Hubs {
   seen(presence: HubPresence, nowMs: number): void {
     const { hubId, bootId, startedAt } = presence;
     if (hubId === this.#own.hubId) return;
-    const before = this.#present.get(hubId)?.presence;
-    if (before !== undefined && before.bootId !== bootId) {
+    const before = this.#present.get(hubId);
+    if (before !== undefined && before.presence.bootId !== bootId) {
       // Two hubs with one id take turns: the younger one counts.
-      if (before.startedAt > startedAt) return;
-      this.#bury(before);
+      if (before.presence.startedAt > startedAt) return;
+      this.#bury(before.presence);
     }
     this.#dead.delete(lifeKey(presence));
     this.#unseen.delete(lifeKey(presence));
-    this.#present.set(hubId, { presence, lastSeenMs: nowMs });
+    const doubt = this.#present.get(hubId)?.doubt;
+    this.#present.set(hubId, { presence, lastSeenMs: nowMs, doubt });
+  }
+
+  /**
+   * The control socket to it was reset: requests for its rooms wait. The caller dials again at least every 0.5 s, until the
+   * hub is reached or dead.
+   */
+  reset(hubId: string): void {
+    this.#doubt(hubId);
+  }
+
+  /** It refused a dial, which counts as a reset. */
+  refused(hubId: string, nowMs: number): void {
+    const doubt = this.#doubt(hubId);
+    if (doubt !== undefined)
+      doubt.refused = { firstMs: doubt.refused?.firstMs ?? nowMs, lastMs: nowMs };
+  }
+
+  /** A control socket to it is open. */
+  reached(hubId: string): void {
+    const present = this.#present.get(hubId);
+    if (present !== undefined) present.doubt = undefined;
+  }
+
+  isDoubted(hub: HubIdentity): boolean {
+    return this.#ofLife(hub)?.doubt !== undefined;
+  }
+
+  isRefused(hub: HubIdentity): boolean {
+    return this.#ofLife(hub)?.doubt?.refused !== undefined;
   }
 
   /** It removed its presence: it ended in order. */
@@ -77,13 +113,14 @@ export class Hubs {
    *
    * @returns them
    */
-  judge({ nowMs, directoryUpSinceMs, isLinkOpen, refusedForMs }: Sight): HubIdentity[] {
+  judge({ nowMs, directoryUpSinceMs, isLinkOpen }: Sight): HubIdentity[] {
     if (directoryUpSinceMs === undefined) return [];
     const isSilent = (sinceMs: number, limitMs = SILENCE_MS) =>
       nowMs - Math.max(sinceMs, directoryUpSinceMs) > limitMs;
     const silent: HubIdentity[] = [];
-    for (const [hubId, { presence, lastSeenMs }] of this.#present) {
-      const limitMs = refusedForMs(hubId) >= refusedMs ? missedBeatMs : SILENCE_MS;
+    for (const [hubId, { presence, lastSeenMs, doubt }] of this.#present) {
+      const { firstMs, lastMs } = doubt?.refused ?? { firstMs: 0, lastMs: 0 };
+      const limitMs = lastMs - firstMs >= refusedMs ? missedBeatMs : SILENCE_MS;
       if (isSilent(lastSeenMs, limitMs) && !isLinkOpen(hubId)) silent.push(presence);
     }
     for (const { hub, sinceMs } of this.#unseen.values()) {
@@ -96,10 +133,9 @@ export class Hubs {
   }
 
   /** Whether a hub has missed a beat: it may be dead, as another hub says. */
-  hasMissedBeat({ hubId, bootId }: HubIdentity, nowMs: number): boolean {
-    const present = this.#present.get(hubId);
-    if (present?.presence.bootId !== bootId) return true;
-    return nowMs - present.lastSeenMs > missedBeatMs;
+  hasMissedBeat(hub: HubIdentity, nowMs: number): boolean {
+    const present = this.#ofLife(hub);
+    return present === undefined || nowMs - present.lastSeenMs > missedBeatMs;
   }
 
   /**
@@ -111,7 +147,7 @@ export class Hubs {
     if (hubId === this.#own.hubId) return bootId !== this.#own.bootId;
     const key = lifeKey(hub);
     if (this.#dead.has(key)) return true;
-    if (this.#present.get(hubId)?.presence.bootId === bootId) return false;
+    if (this.isPresent(hub)) return false;
     if (!this.#unseen.has(key)) this.#unseen.set(key, { hub: { hubId, bootId }, sinceMs: nowMs });
     return false;
   }
@@ -126,15 +162,31 @@ export class Hubs {
     return this.#present.get(hubId)?.presence;
   }
 
+  /** Whether this life of it announced itself and is not dead. */
+  isPresent(hub: HubIdentity): boolean {
+    return this.#ofLife(hub) !== undefined;
+  }
+
   /** Those that announced themselves and are not dead, by id. */
   list(): HubPresence[] {
     const presences = [...this.#present.values()].map(({ presence }) => presence);
     return presences.sort((one, other) => (one.hubId < other.hubId ? -1 : 1));
   }
 
+  #ofLife({ hubId, bootId }: HubIdentity): PresentHub | undefined {
+    const present = this.#present.get(hubId);
+    return present?.presence.bootId === bootId ? present : undefined;
+  }
+
+  #doubt(hubId: string): Doubt | undefined {
+    const present = this.#present.get(hubId);
+    if (present === undefined) return undefined;
+    return (present.doubt ??= { refused: undefined });
+  }
+
   #bury(hub: HubIdentity): void {
     const key = lifeKey(hub);
-    if (this.get(hub.hubId)?.bootId === hub.bootId) this.#present.delete(hub.hubId);
+    if (this.isPresent(hub)) this.#present.delete(hub.hubId);
     this.#unseen.delete(key);
     this.#dead.add(key);
     if (this.#dead.size <= maxRemembered) return;

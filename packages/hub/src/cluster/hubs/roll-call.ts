@@ -24,8 +24,6 @@ export interface RollCallOptions {
     /** in order: what runs at it may finish */
     hubLeft: (hubId: string) => void;
     hubGone: (hubId: string) => void;
-    /** for how long that hub has refused each dial, after its socket was reset; 0 otherwise */
-    refusedForMs: (hubId: string) => number;
   };
   log: Pick<Log, "warn">;
   nowMs: () => number;
@@ -105,8 +103,7 @@ export class RollCall {
   /** Closes the links to hubs that are silent. @param directoryUpSinceMs - undefined: none can be judged */
   judge(directoryUpSinceMs: number | undefined): void {
     const { links, nowMs } = this.#options;
-    const { isOpen: isLinkOpen, refusedForMs } = links;
-    const sight = { nowMs: nowMs(), directoryUpSinceMs, isLinkOpen, refusedForMs };
+    const sight = { nowMs: nowMs(), directoryUpSinceMs, isLinkOpen: links.isOpen };
     for (const { hubId } of this.hubs.judge(sight)) links.hubGone(hubId);
   }
 
