@@ -3,7 +3,7 @@ import { DirectoryUnavailable } from "../directory.ts";
 import { HomeReads } from "./home-reads.ts";
 import type { StoredHome } from "./room-home.ts";
 
-function someReads(urgent: readonly string[] = []) {
+function someReads() {
   const under: { code: string; answer: (epoch: number) => void; fail: () => void }[] = [];
   const read: string[] = [];
   const failures: string[] = [];
@@ -17,7 +17,6 @@ function someReads(urgent: readonly string[] = []) {
           fail: () => reject(new DirectoryUnavailable("away")),
         }),
       ),
-    isUrgent: (code) => urgent.includes(code),
     onRead: (code, stored) => void read.push(`${code} ${stored?.home.epoch}`),
     onFailed: () => void failures.push("failed"),
     reportBug: (error) => void failures.push(String(error)),
@@ -58,18 +57,4 @@ test("a failed read is repeated when the directory responds, and not before", as
   under[1]?.answer(1);
   await settled();
   expect(read).toEqual(["R1 1"]);
-});
-
-test("many rooms are read 64 at a time, and the ones that something waits for at once", async () => {
-  const { reads, under, read } = someReads(["R99"]);
-  for (let n = 0; n < 100; n += 1) reads.begin(`R${n}`);
-  expect(under.length).toBe(65);
-  expect(under.at(-1)?.code).toBe("R99");
-  reads.urge("R80");
-  expect(under.at(-1)?.code).toBe("R80");
-  for (let n = 0; n < 100; n += 1) {
-    under[n]?.answer(1);
-    await settled();
-  }
-  expect([under.length, new Set(read).size]).toEqual([100, 100]);
 });

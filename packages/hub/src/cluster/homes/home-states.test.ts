@@ -27,7 +27,6 @@ function someStates(
       tell: () => undefined,
       ...hooks,
     },
-    isUrgent: () => false,
     stepped: () => undefined,
     nowMs: () => 0,
     reportBug: (error) => void bugs.push(String(error)),

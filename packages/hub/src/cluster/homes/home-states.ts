@@ -36,8 +36,6 @@ export interface HomeStatesOptions {
   self: HubIdentity;
   directory: Pick<ClusterDirectory, "isUp" | "putHome" | "readHome">;
   hooks: HomeHooks;
-  /** Something waits for the room. */
-  isUrgent: (code: string) => boolean;
   /** The room has taken a step. */
   stepped: (code: string) => void;
   /** ms, monotonic */
@@ -69,7 +67,7 @@ export class HomeStates {
 
   constructor(options: HomeStatesOptions) {
     this.#options = options;
-    const { directory, isUrgent, nowMs, reportBug } = options;
+    const { directory, nowMs, reportBug } = options;
     this.#reads = new HomeReads({
       readHome: (code) => directory.readHome(code),
       onRead: (code, stored) => {
@@ -77,7 +75,7 @@ export class HomeStates {
         this.step(code, { kind: "stored", stored, isRead: true });
       },
       onFailed: () => void (this.#awaySinceMs ??= nowMs()),
-      ...{ isUrgent, reportBug },
+      reportBug,
     });
   }
 
@@ -108,11 +106,6 @@ export class HomeStates {
   /** A look at the directory is under way. */
   isReading(code: string): boolean {
     return this.#reads.isPending(code);
-  }
-
-  /** Something waits for the room now. */
-  urge(code: string): void {
-    this.#reads.urge(code);
   }
 
   read(code: string): void {

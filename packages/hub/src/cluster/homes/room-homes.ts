@@ -73,7 +73,6 @@ export class RoomHomes {
     this.#states = new HomeStates({
       ...options,
       hooks: { ...options.hooks, onTaken: this.#taken },
-      isUrgent: (code) => this.#waiting.has(code),
       stepped: (code) => this.#settle(code),
     });
   }
@@ -119,7 +118,6 @@ export class RoomHomes {
     const place = this.placeOf(code);
     if (place.kind !== "wait") return place;
     const placed = this.#waiting.wait(code, this.#options.nowMs() + waitMs);
-    this.#states.urge(code);
     this.#settle(code);
     return placed;
   }
