@@ -1,5 +1,6 @@
 import type { HubList } from "@roomhub/protocol";
-import { createHub, createMemoryCluster } from "@roomhub/hub";
+import { createHub } from "@roomhub/hub";
+import { createMemoryCluster } from "../../packages/hub/src/cluster/memory-cluster.fixture.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";

@@ -4,7 +4,6 @@ export type { Hub, HubAddress } from "./hub-api.ts";
 export type { ClusterDirectory } from "./cluster/directory.ts";
 export { importRooms, type ImportedRoom } from "./cluster/import-rooms.ts";
 export { NatsDirectory, type NatsDirectoryOptions } from "./cluster/nats/nats-directory.ts";
-export { createMemoryCluster } from "./cluster/single-node.ts";
 export type { Handout, HandoutFile } from "./http/handout/handout.ts";
 export type { HubOptions } from "./options.ts";
 export type { LogFormat } from "./log.ts";

@@ -1,5 +1,6 @@
 import type { HubList } from "@roomhub/protocol";
-import { createMemoryCluster, type HubOptions } from "@roomhub/hub";
+import type { HubOptions } from "@roomhub/hub";
+import { createMemoryCluster } from "../../../packages/hub/src/cluster/memory-cluster.fixture.ts";
 import { startTestHub, type TestHub } from "./start-test-hub.ts";
 
 type MemoryDirectory = ReturnType<ReturnType<typeof createMemoryCluster>["directory"]>;

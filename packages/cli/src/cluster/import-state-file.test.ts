@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createMemoryCluster, type StoredRoom } from "@roomhub/hub";
+import type { StoredRoom } from "@roomhub/hub";
+import { createMemoryCluster } from "../../../hub/src/cluster/memory-cluster.fixture.ts";
 import { describe, expect, test } from "vitest";
 import { makeWorld, type World } from "../test-context.fixture.ts";
 

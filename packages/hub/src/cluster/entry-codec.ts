@@ -1,5 +1,5 @@
 import { HubError } from "../errors.ts";
-import { decodeRoom, encodeRoom, type StoredRoom } from "../storage/room-store.ts";
+import { encodeRoom, type StoredRoom } from "../storage/room-store.ts";
 import { MAX_ENTRY_BYTES } from "./directory.ts";
 import type { StoredRegistration } from "../domain/stored-registration.ts";
 import { decodeRegistration, encodeRegistration } from "./homes/registration.ts";
@@ -27,8 +27,6 @@ export function decodeKey(key: string): string[] {
 export function encodeRoomEntry(room: StoredRoom): string {
   return checkSize(encodeRoom(room), `room "${room.code}"`);
 }
-
-export const decodeRoomEntry = decodeRoom;
 
 export function encodeHome({ hubId, bootId, epoch }: Home): string {
   return JSON.stringify({ hubId, bootId, epoch });

@@ -1,5 +1,5 @@
 import type { HubIdentity } from "../../domain/hub-identity.ts";
-import { createMemoryCluster, type MemoryDirectory } from "../single-node.ts";
+import { createMemoryCluster, type MemoryDirectory } from "../memory-cluster.fixture.ts";
 
 /** A hub process, as its world sees it. */
 interface WorldHub {

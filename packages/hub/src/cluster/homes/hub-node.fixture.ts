@@ -3,7 +3,7 @@ import { aPresence } from "../directory-compliance.fixture.ts";
 import { DirectoryUnavailable } from "../directory.ts";
 import { SILENCE_MS } from "../hubs/hubs.ts";
 import { RollCall } from "../hubs/roll-call.ts";
-import type { MemoryDirectory } from "../single-node.ts";
+import type { MemoryDirectory } from "../memory-cluster.fixture.ts";
 import type { Call, HomesWorld } from "./homes-world.fixture.ts";
 import type { Home, Offer } from "./room-home.ts";
 import { RoomHomes } from "./room-homes.ts";

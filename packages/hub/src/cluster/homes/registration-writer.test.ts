@@ -6,7 +6,7 @@ import { storedRegistrationOf, type StoredRegistration } from "../../domain/stor
 import { HubError } from "../../errors.ts";
 import { Replica } from "../directory-compliance.fixture.ts";
 import { DirectoryUnavailable } from "../directory.ts";
-import { createMemoryCluster } from "../single-node.ts";
+import { createMemoryCluster } from "../memory-cluster.fixture.ts";
 import { RegistrationWriter } from "./registration-writer.ts";
 
 const code = "ABC234";

@@ -41,13 +41,9 @@ export async function openBuckets(
 /** Writes where there is none: of several hubs that write back the same, one does. */
 export async function writeBack(
   bucket: Bucket,
-  entries: readonly { key: string; text: string }[],
+  entries: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const batchSize = 100;
-  for (let at = 0; at < entries.length; at += batchSize) {
-    const batch = entries.slice(at, at + batchSize);
-    await Promise.all(batch.map(({ key, text }) => bucket.put(key, text, 0)));
-  }
+  await Promise.all([...entries].map(([key, text]) => bucket.put(key, text, 0)));
 }
 
 function defaultReplicas({ connection: { info } }: NatsClient): number {

@@ -1,12 +1,10 @@
-import type { HubIdentity } from "../../domain/hub-identity.ts";
-import { DirectoryReport } from "../directory-report.ts";
+import { HubError } from "../../errors.ts";
+import { withinMs } from "../../within.ts";
 import {
   DirectoryUnavailable,
-  PRESENCE_INTERVAL_MS,
-  type ClusterDirectory,
   type DirectoryListener,
+  PRESENCE_INTERVAL_MS,
 } from "../directory.ts";
-import { EntryCalls } from "../entry-calls.ts";
 import {
   encodeKey,
   ENTRY_KINDS,
@@ -14,15 +12,10 @@ import {
   WATCHED_KINDS,
   type WatchedKind,
 } from "../entry-codec.ts";
-import { everyInterval, type Every } from "../every.ts";
-import type { HubPresence } from "../hubs/hub-presence.ts";
-import { HubError } from "../../errors.ts";
-import { withinMs } from "../../within.ts";
+import { EntryDirectory, type StoredEntry } from "../entry-directory.ts";
 import type { Bucket } from "./bucket.ts";
 import { openBuckets, writeBack, type Buckets } from "./buckets.ts";
-import { KeptEntries } from "./kept-entries.ts";
 import { connectToNats, type NatsAccess, type NatsClient } from "./nats-connection.ts";
-import { Tombstones } from "./tombstones.ts";
 
 export interface NatsDirectoryOptions extends NatsAccess {
   /** of buckets and subjects: clusters that share a server have different ones; `roomhub` when absent */
@@ -38,12 +31,23 @@ export interface NatsDirectoryOptions extends NatsAccess {
   nowMs?: (() => number) | undefined;
   /** in `[0, 1)` */
   random?: (() => number) | undefined;
-  every?: Every | undefined;
+  /** runs an action again and again. @returns how to stop */
+  every?: ((intervalMs: number, action: () => void) => () => void) | undefined;
+}
+
+/** What marks a deleted entry. */
+interface Tombstone {
+  kind: WatchedKind;
+  key: string;
+  revision: number;
+  dueMs: number;
 }
 
 const longestRetryMs = 4_000;
 const replayTimeoutMs = 60_000;
 const tombstoneSweepMs = 60_000;
+/** Each hub has so long to see a deletion. One that was cut off longer finds out what is missing when it reads all entries again. */
+const tombstoneKeptMs = 3_600_000;
 /** A client that waits for its server must not keep a hub from stopping. */
 const closeWithinMs = 2_000;
 
@@ -51,26 +55,22 @@ const closeWithinMs = 2_000;
  * The directory over NATS: JetStream key-value buckets, all but that of registrations watched. After each reconnect
  * all entries are read again, so that no change is missed, whatever happened meanwhile.
  */
-export class NatsDirectory extends EntryCalls implements ClusterDirectory {
+export class NatsDirectory extends EntryDirectory {
   readonly #options: NatsDirectoryOptions;
   readonly #prefix: string;
   readonly #nowMs: () => number;
   readonly #random: () => number;
-  readonly #onWarning: (message: string) => void;
-  readonly #kept = new KeptEntries();
-  readonly #tombstones: Tombstones;
+  /** as stored, by key: written back when the server lost them, as one does that keeps them in memory and restarts */
+  readonly #rooms = new Map<string, string>();
+  #tombstones: Tombstone[] = [];
   readonly #stops: (() => void)[] = [];
   /** of calls whose outcome is not known yet */
   readonly #rejects = new Set<(error: Error) => void>();
-  #listener: DirectoryListener | undefined;
   #client: NatsClient | undefined;
   #buckets: Buckets | undefined;
   #watches: (() => void)[] = [];
   /** rises whenever what runs for the one before is void */
   #round = 0;
-  #upSinceMs: number | undefined;
-  #presence: (() => HubPresence) | undefined;
-  #own: HubIdentity | undefined;
   /** its revision: what another process under this hub's id wrote after it is not removed */
   #lastBeat: Promise<number | undefined> = Promise.resolve(0);
   #isClosed = false;
@@ -82,29 +82,10 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     this.#prefix = options.prefix ?? "roomhub";
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#random = options.random ?? Math.random;
-    // A server repeats itself at each attempt.
-    this.#onWarning = (message) => {
-      if (message !== this.#lastWarning) options.onWarning?.(message);
-      this.#lastWarning = message;
-    };
-    this.#tombstones = new Tombstones(this.#random);
-  }
-
-  get isUp(): boolean {
-    return this.#upSinceMs !== undefined;
-  }
-
-  get upSinceMs(): number | undefined {
-    return this.#upSinceMs;
   }
 
   async open(listener: DirectoryListener): Promise<void> {
-    this.#listener = listener;
-    this.report = new DirectoryReport({
-      listener,
-      own: () => this.#own,
-      onWarning: this.#onWarning,
-    });
+    this.listener = listener;
     this.#client = await connectToNats(this.#options, {
       name: this.#options.name ?? "roomhub",
       inboxPrefix: `_INBOX_${this.#prefix}`,
@@ -117,17 +98,11 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
       throw asUnavailable(error);
     }
     void this.#followConnection(this.#client);
-    const every = this.#options.every ?? everyInterval;
+    const { every = everyInterval } = this.#options;
     this.#stops.push(
-      every(PRESENCE_INTERVAL_MS, () => this.#beat()),
+      every(PRESENCE_INTERVAL_MS, () => this.beat()),
       every(tombstoneSweepMs, () => void this.#forgetTombstones()),
     );
-  }
-
-  announce(presence: () => HubPresence): void {
-    this.#presence = presence;
-    this.#own = presence();
-    this.#beat();
   }
 
   async close(): Promise<void> {
@@ -135,15 +110,15 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     this.#isClosed = true;
     for (const stop of this.#stops) stop();
     const buckets = this.#buckets;
-    if (this.isUp && buckets !== undefined && this.#own !== undefined) {
-      const { hubId } = this.#own;
+    if (this.isUp && buckets !== undefined && this.own !== undefined) {
+      const { hubId } = this.own;
       const removed = this.#lastBeat.then((revision) =>
         buckets.hubs.delete(encodeKey(hubId), revision),
       );
       // The others notice its silence as well.
       await this.#untilDown(removed).catch(() => {});
     }
-    this.#listener = undefined;
+    this.listener = undefined;
     this.#goDown("the directory is closed");
     const closed = this.#client?.connection.close();
     if (closed !== undefined) await withinMs(closed, closeWithinMs);
@@ -159,7 +134,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
           void this.#recover();
           break;
         case "error":
-          this.#onWarning(`NATS reports: ${status.error.message}.`);
+          this.warn(`NATS reports: ${status.error.message}.`);
           break;
         default:
         // Of the rest nothing follows.
@@ -172,10 +147,10 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     for (const stop of this.#watches) stop();
     this.#watches = [];
     const wasUp = this.isUp;
-    this.#upSinceMs = undefined;
+    this.upSinceMs = undefined;
     for (const reject of this.#rejects) reject(new DirectoryUnavailable(reason));
     this.#rejects.clear();
-    if (wasUp) this.#listener?.stateChanged(false);
+    if (wasUp) this.listener?.stateChanged(false);
   }
 
   /** Reads all entries again, as often as it takes. */
@@ -190,7 +165,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
         return;
       } catch (error) {
         if (round !== this.#round) return;
-        this.#onWarning(`The cluster's directory cannot be read: ${asUnavailable(error).message}.`);
+        this.warn(`The cluster's directory cannot be read: ${asUnavailable(error).message}.`);
         for (const stop of this.#watches.splice(0)) stop();
       }
       const longestMs = Math.min(longestRetryMs, 250 * 2 ** attempt);
@@ -213,16 +188,16 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
       WATCHED_KINDS.map((kind) => this.#untilDown(this.#watch(kind, buckets[kind], round))),
     );
     if (round !== this.#round) throw new DirectoryUnavailable("the connection was lost meanwhile");
-    this.#upSinceMs = this.#nowMs();
+    this.upSinceMs = this.#nowMs();
     this.#lastWarning = "";
-    this.#beat();
-    this.#listener?.stateChanged(true);
+    this.beat();
+    this.listener?.stateChanged(true);
   }
 
   /** The homes of rooms, and with them the registrations, are written by the hubs that are at home there. */
   async #writeBack(kind: EntryKind, bucket: Bucket): Promise<void> {
-    if (kind === "registrations") this.#listener?.registrationsLost();
-    else await this.#untilDown(writeBack(bucket, this.#kept.list(kind)));
+    if (kind === "registrations") this.listener?.registrationsLost();
+    else if (kind === "rooms") await this.#untilDown(writeBack(bucket, this.#rooms));
   }
 
   /** Resolves once all entries of the bucket were reported. */
@@ -236,17 +211,13 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     const stop = await bucket.watch({
       entry: (entry) => {
         if (round !== this.#round) return;
-        this.#kept.seen(kind, entry);
-        const { key, text, revision } = entry;
-        // Those of hubs are removed by the server.
-        if (text === undefined && kind !== "hubs")
-          this.#tombstones.seen({ kind, key, revision }, !isReplayed, this.#nowMs());
-        this.report?.changed(kind, entry);
+        this.#note(kind, entry);
+        this.changed(kind, entry);
       },
       replayed: (keys) => {
         if (round !== this.#round) return;
         isReplayed = true;
-        this.report?.onlyThese(kind, keys);
+        this.onlyThese(kind, keys);
         clearTimeout(timer);
         resolve();
       },
@@ -261,23 +232,40 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     await promise;
   }
 
-  #beat(): void {
+  #note(kind: WatchedKind, { key, text, revision }: StoredEntry): void {
+    if (kind === "rooms" && text === undefined) this.#rooms.delete(key);
+    else if (kind === "rooms" && text !== undefined) this.#rooms.set(key, text);
+    // Those of hubs are removed by the server, the others by whichever hub is first.
+    if (text !== undefined || kind === "hubs") return;
+    const dueMs = this.#nowMs() + tombstoneKeptMs * (1 + this.#random());
+    this.#tombstones.push({ kind, key, revision, dueMs });
+  }
+
+  protected override beat(): void {
     const buckets = this.#buckets;
-    if (this.#presence === undefined || buckets === undefined || !this.isUp) return;
-    const presence = this.#presence();
+    const next = this.isUp ? this.nextBeat() : undefined;
+    if (buckets === undefined || next === undefined) return;
     const round = this.#round;
-    const text = JSON.stringify(presence);
-    this.#lastBeat = buckets.hubs.put(encodeKey(presence.hubId), text, undefined).catch(() => {
+    this.#lastBeat = buckets.hubs.put(next.key, next.text, undefined).catch(() => {
       // JetStream does not respond although the connection is open.
       if (round === this.#round) void this.#recover();
       return 0;
     });
   }
 
+  /** A server repeats itself at each attempt. */
+  protected override warn(message: string): void {
+    if (message !== this.#lastWarning) this.#options.onWarning?.(message);
+    this.#lastWarning = message;
+  }
+
   async #forgetTombstones(): Promise<void> {
     const buckets = this.#buckets;
     if (buckets === undefined || !this.isUp) return;
-    for (const { kind, key, revision } of this.#tombstones.takeDue(this.#nowMs())) {
+    const nowMs = this.#nowMs();
+    const due = this.#tombstones.filter(({ dueMs }) => dueMs <= nowMs);
+    this.#tombstones = this.#tombstones.filter(({ dueMs }) => dueMs > nowMs);
+    for (const { kind, key, revision } of due) {
       // It stays until the next start of a hub.
       await buckets[kind].forget(key, revision).catch(() => {});
     }
@@ -297,8 +285,6 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     key: string,
     expectedRevision: number | undefined,
   ): Promise<boolean> {
-    // Those of registrations are removed by the server.
-    if (kind !== "registrations") this.#tombstones.deleting(kind, key);
     return this.#call((buckets) => buckets[kind].delete(key, expectedRevision));
   }
 
@@ -342,6 +328,12 @@ function asUnavailable(error: unknown): Error {
   if (error instanceof HubError || error instanceof DirectoryUnavailable) return error;
   const problem = error instanceof Error ? error.message : String(error);
   return new DirectoryUnavailable(problem, { cause: error });
+}
+
+/** Does not keep the process alive. */
+function everyInterval(intervalMs: number, action: () => void): () => void {
+  const timer = setInterval(action, intervalMs).unref();
+  return () => clearInterval(timer);
 }
 
 function pause(ms: number): Promise<void> {

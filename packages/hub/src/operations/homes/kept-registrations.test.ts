@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Replica } from "../../cluster/directory-compliance.fixture.ts";
 import { RegistrationWriter } from "../../cluster/homes/registration-writer.ts";
-import { createMemoryCluster, type MemoryCluster } from "../../cluster/single-node.ts";
+import { createMemoryCluster, type MemoryCluster } from "../../cluster/memory-cluster.fixture.ts";
 import { storedRegistrationOf } from "../../domain/stored-registration.ts";
 import { createOffice, home, peerAt, tokenOf } from "../operations.fixture.ts";
 import { expireParticipants, leaveParticipant } from "../participants.ts";

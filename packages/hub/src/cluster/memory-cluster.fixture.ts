@@ -1,17 +1,13 @@
-import type { HubIdentity } from "../domain/hub-identity.ts";
-import { DirectoryReport, type StoredEntry } from "./directory-report.ts";
 import {
-  DirectoryUnavailable,
-  PRESENCE_INTERVAL_MS,
   type ClusterDirectory,
+  DirectoryUnavailable,
   type DirectoryListener,
+  PRESENCE_INTERVAL_MS,
 } from "./directory.ts";
-import { EntryCalls } from "./entry-calls.ts";
-import { encodeKey, type EntryKind, WATCHED_KINDS, type WatchedKind } from "./entry-codec.ts";
-import { everyInterval, type Every } from "./every.ts";
-import type { HubPresence } from "./hubs/hub-presence.ts";
+import { type EntryKind, WATCHED_KINDS, type WatchedKind } from "./entry-codec.ts";
+import { EntryDirectory, type StoredEntry } from "./entry-directory.ts";
 
-/** A directory in memory that hubs of one process share: the reference for the one over NATS, and for tests. */
+/** A directory in memory that hubs of one process share: the reference for the one over NATS. */
 export interface MemoryCluster {
   /** One hub's directory. */
   directory(options?: MemoryDirectoryOptions): MemoryDirectory;
@@ -20,7 +16,8 @@ export interface MemoryCluster {
 interface MemoryDirectoryOptions {
   /** ms, monotonic */
   nowMs?: () => number;
-  every?: Every;
+  /** runs an action again and again. @returns how to stop */
+  every?: (intervalMs: number, action: () => void) => () => void;
   /** Delivers what this hub is to see, later and in order; a test may hold it back. */
   deliver?: (action: () => void) => void;
   onWarning?: (message: string) => void;
@@ -83,15 +80,11 @@ class SharedDirectory {
   }
 }
 
-class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
+class DirectoryInMemory extends EntryDirectory implements MemoryDirectory, Watcher {
   readonly #shared: SharedDirectory;
   readonly #options: Required<MemoryDirectoryOptions>;
-  #listener: DirectoryListener | undefined;
-  #presence: (() => HubPresence) | undefined;
-  #stopPresence: (() => void) | undefined;
-  #own: HubIdentity | undefined;
-  #beatRevision = 0;
-  #upSinceMs: number | undefined;
+  #stopBeats: (() => void) | undefined;
+  #beat: { key: string; revision: number } | undefined;
   /** what is on its way from before is not delivered */
   #connection = 0;
   #isCutOff = false;
@@ -102,45 +95,28 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     this.#shared = shared;
     this.#options = {
       nowMs: () => performance.now(),
-      every: everyInterval,
+      every: (intervalMs, action) => {
+        const timer = setInterval(action, intervalMs).unref();
+        return () => clearInterval(timer);
+      },
       deliver: queueMicrotask,
       onWarning: () => {},
       ...options,
     };
   }
 
-  get isUp(): boolean {
-    return this.#upSinceMs !== undefined;
-  }
-
-  get upSinceMs(): number | undefined {
-    return this.#upSinceMs;
-  }
-
   async open(listener: DirectoryListener): Promise<void> {
     this.#refuseWhenCutOff();
-    this.#listener = listener;
-    this.report = new DirectoryReport({
-      listener,
-      own: () => this.#own,
-      onWarning: this.#options.onWarning,
-    });
+    this.listener = listener;
+    this.#stopBeats = this.#options.every(PRESENCE_INTERVAL_MS, () => this.beat());
     await new Promise<void>((resolve) => this.#connect(resolve));
-  }
-
-  announce(presence: () => HubPresence): void {
-    this.#presence = presence;
-    this.#own = presence();
-    this.#beat();
-    this.#stopPresence?.();
-    this.#stopPresence = this.#options.every(PRESENCE_INTERVAL_MS, () => this.#beat());
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    this.#stopPresence?.();
-    if (this.#own !== undefined && this.isUp)
-      this.#shared.change("hubs", encodeKey(this.#own.hubId), undefined, this.#beatRevision);
+    this.#stopBeats?.();
+    if (this.#beat !== undefined && this.isUp)
+      this.#shared.change("hubs", this.#beat.key, undefined, this.#beat.revision);
     this.#isClosed = true;
     this.#disconnect();
   }
@@ -149,16 +125,16 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     this.#isCutOff = true;
     const wasUp = this.isUp;
     this.#disconnect();
-    if (wasUp) this.#listener?.stateChanged(false);
+    if (wasUp) this.listener?.stateChanged(false);
   }
 
   heal(): void {
     this.#isCutOff = false;
-    if (this.#listener !== undefined && !this.#isClosed && !this.isUp) this.#connect(() => {});
+    if (this.listener !== undefined && !this.#isClosed && !this.isUp) this.#connect(() => {});
   }
 
   entryChanged(kind: WatchedKind, entry: StoredEntry): void {
-    this.#deliver(() => this.report?.changed(kind, entry));
+    this.#deliver(() => this.changed(kind, entry));
   }
 
   #connect(onComplete: () => void): void {
@@ -167,21 +143,21 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     for (const kind of WATCHED_KINDS) {
       const entries = this.#shared.list(kind);
       this.#deliver(() => {
-        for (const entry of entries) this.report?.changed(kind, entry);
-        this.report?.onlyThese(kind, new Set(entries.map(({ key }) => key)));
+        for (const entry of entries) this.changed(kind, entry);
+        this.onlyThese(kind, new Set(entries.map(({ key }) => key)));
       });
     }
     this.#deliver(() => {
-      this.#upSinceMs = this.#options.nowMs();
-      this.#beat();
-      this.#listener?.stateChanged(true);
+      this.upSinceMs = this.#options.nowMs();
+      this.beat();
+      this.listener?.stateChanged(true);
       onComplete();
     });
   }
 
   #disconnect(): void {
     this.#connection += 1;
-    this.#upSinceMs = undefined;
+    this.upSinceMs = undefined;
     this.#shared.watchers.delete(this);
   }
 
@@ -192,12 +168,15 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     });
   }
 
-  #beat(): void {
-    if (this.#presence === undefined || !this.isUp) return;
-    const presence = this.#presence();
-    const text = JSON.stringify(presence);
-    const revision = this.#shared.change("hubs", encodeKey(presence.hubId), text, undefined);
-    this.#beatRevision = revision ?? 0;
+  protected override beat(): void {
+    const next = this.isUp ? this.nextBeat() : undefined;
+    if (next === undefined) return;
+    const revision = this.#shared.change("hubs", next.key, next.text, undefined) ?? 0;
+    this.#beat = { key: next.key, revision };
+  }
+
+  protected override warn(message: string): void {
+    this.#options.onWarning(message);
   }
 
   protected override async put(

@@ -7,7 +7,7 @@ import {
   Replica,
 } from "./directory-compliance.fixture.ts";
 import { describeHomes } from "./homes/homes-compliance.fixture.ts";
-import { createMemoryCluster, type MemoryDirectory } from "./single-node.ts";
+import { createMemoryCluster, type MemoryDirectory } from "./memory-cluster.fixture.ts";
 
 async function createLab(): Promise<DirectoryLab> {
   const cluster = createMemoryCluster();
