@@ -12,7 +12,8 @@ export interface Hub {
   listen(): Promise<HubAddress>;
   /**
    * Calls back with the events of a room, in order; those that come often together, the last ones before `close()` resolves.
-   * The listener must not throw.
+   * The listener must not throw. Of a room that another hub of the cluster runs, events come a moment later, and none from
+   * before that hub is reached.
    *
    * @returns how to stop
    * @throws HubError `room_not_found`

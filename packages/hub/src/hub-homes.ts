@@ -23,6 +23,7 @@ import { EventsElsewhere } from "./http/hops/events-elsewhere.ts";
 import { type OtherHubs, roomsElsewhere } from "./http/hops/rooms-elsewhere.ts";
 import { Deliveries } from "./http/hops/deliveries.ts";
 import { announceLost, LostRequests, type LostRequest } from "./operations/homes/lost-requests.ts";
+import type { HubWideWatch } from "./events/bus.ts";
 import type { AwayEvent } from "./events/away-events.ts";
 import { HubPlaces } from "./hub-places.ts";
 import { HandOvers, type HandOverParts } from "./hub-hand-overs.ts";
@@ -130,6 +131,7 @@ export class HubHomes {
     };
     this.events = new EventsElsewhere({
       ...{ others: this.#others, nowMs, comment: parts.comment },
+      watch: () => this.#watchElsewhere(),
       relay: (event) => parts.bus().relay(event),
     });
     this.#acceptor = new HopAcceptor({
@@ -149,13 +151,7 @@ export class HubHomes {
         participants: parts.operations().registry.participantCount,
         isDraining: parts.isDraining(),
       }),
-      links: {
-        isOpen: (hubId) => this.#control.isOpen(hubId),
-        problemOf: (hubId) => this.#control.problemOf(hubId),
-        hubPresent: (presence) => this.#control.hubPresent(presence),
-        hubLeft: (hubId) => this.#control.hubLeft(hubId),
-        hubGone: (hubId) => this.#control.hubGone(hubId),
-      },
+      links: this.#control,
       ...{ log, nowMs },
     });
     this.homes = new RoomHomes({
@@ -298,11 +294,11 @@ export class HubHomes {
 
   /** Writes when rooms were used last. */
   noteUse(): void {
-    const { operations, wallMs } = this.#parts;
+    const { registry } = this.#parts.operations();
     // To the other hubs a room looks empty whose participants are here.
-    for (const room of operations().registry.rooms())
-      if (room.participants.size > 0) room.lastUsedAt = wallMs();
-    void this.#sharedRooms.noteUse(this.#parts.operations().registry.rooms());
+    for (const room of registry.rooms())
+      if (room.participants.size > 0) room.lastUsedAt = this.#parts.wallMs();
+    void this.#sharedRooms.noteUse(registry.rooms());
   }
 
   /** What the front needs of it. */
@@ -350,6 +346,14 @@ export class HubHomes {
   #hubOfSession(session: string | undefined): HubIdentity | undefined {
     if (session === undefined) return undefined;
     return this.roll.hubs.list().find(({ hubId }) => session.startsWith(`${hubId}-`));
+  }
+
+  /** Streams to other hubs are open only while someone here would miss something without. */
+  #watchElsewhere(): HubWideWatch {
+    const bus = this.#parts.bus();
+    if (bus.hubWideWatch !== "nobody") return bus.hubWideWatch;
+    const isElsewhere = (code: string) => this.homes.isLeaving(code);
+    return bus.listenedRooms().some(isElsewhere) ? "events" : "nobody";
   }
 
   #targetOf(hubId: string): HopTarget | undefined {

@@ -110,7 +110,7 @@ export function createHub(options: HubOptions = {}): Hub {
   const bus = new EventBus(
     bootId,
     createPace(eventGapMs, () => systemTime.monotonicMs()),
-    (watch) => homes?.events.watched(watch),
+    () => homes?.events.tick(),
   );
   const divert = homes?.handOvers.events.divert;
   const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs, divert);

@@ -50,6 +50,10 @@ export class Audience {
     return this.#size + this.#listeners.size === 0;
   }
 
+  get hasListeners(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   /** Whether any of them gets detail. */
   get hasDetail(): boolean {
     return this.#hasDetail;
@@ -88,8 +92,13 @@ export class Audience {
     this.#listeners.delete(listener);
   }
 
+  /** For listeners alone. */
+  tell(event: Published): void {
+    if (this.hasListeners) this.#waitingValues.push(event.value());
+  }
+
   put(event: Published, id: string): void {
-    if (this.#listeners.size > 0) this.#waitingValues.push(event.value());
+    this.tell(event);
     for (const feed of this.#feeds) feed.put(event, id);
     this.#flushIfLong();
   }

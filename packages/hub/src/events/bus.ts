@@ -45,7 +45,7 @@ export class EventBus {
   readonly #detailed = new Set<Subscriber>();
   readonly #bootId: string;
   readonly #later: (flush: () => void) => void;
-  readonly #onHubWide: ((watch: HubWideWatch) => void) | undefined;
+  readonly #onWatch: (() => void) | undefined;
   readonly #rooms = new Map<string, Audience>();
   readonly #hubWide = new Audience();
   /** Other hubs, which show their own watchers of all rooms what happens here. */
@@ -57,20 +57,15 @@ export class EventBus {
   readonly #created = new Set<string>();
   readonly #unsaid = new Set<Audience>();
   #hubWideCount = 0;
-  #hubWideWatch: HubWideWatch = "nobody";
 
   /**
    * @param later - calls back when what was published meanwhile shall leave, see {@link createPace}
-   * @param onHubWide - in a cluster: others have other rooms
+   * @param onWatch - what is watched has changed; in a cluster, others have other rooms
    */
-  constructor(
-    bootId: string,
-    later: (flush: () => void) => void,
-    onHubWide?: (watch: HubWideWatch) => void,
-  ) {
+  constructor(bootId: string, later: (flush: () => void) => void, onWatch?: () => void) {
     this.#bootId = bootId;
     this.#later = later;
-    this.#onHubWide = onHubWide;
+    this.#onWatch = onWatch;
     this.detail = this.#detail;
   }
 
@@ -101,10 +96,22 @@ export class EventBus {
   listen(roomCode: string, listener: EventListener): () => void {
     const audience = this.#audienceOf(roomCode);
     audience.addListener(listener);
+    this.#noteWatch();
     return () => {
       audience.removeListener(listener);
       this.#forgetIfEmpty(roomCode, audience);
+      this.#noteWatch();
     };
+  }
+
+  get hubWideWatch(): HubWideWatch {
+    if (this.#hubWide.size === 0) return "nobody";
+    return this.#hubWide.hasDetail ? "detail" : "events";
+  }
+
+  /** Rooms that something inside this process hears. */
+  listenedRooms(): string[] {
+    return [...this.#rooms].filter(([, { hasListeners }]) => hasListeners).map(([code]) => code);
   }
 
   subscriberCount(roomCode: string | undefined): number {
@@ -131,7 +138,10 @@ export class EventBus {
     if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideId, occurrence);
   }
 
-  /** It happened at another hub: shown to those who watch all rooms, under a number of this hub. */
+  /**
+   * It happened at another hub: shown to those who watch all rooms, under a number of this hub, and to the room's listeners
+   * in this process.
+   */
   relay({ roomCode, name, timestamp, payload }: EventElsewhere): void {
     const occurrence = new Occurrence(roomCode, name, timestamp, payload);
     if (isDetail(name)) {
@@ -141,6 +151,10 @@ export class EventBus {
     }
     this.#hubWideCount++;
     if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideId, occurrence);
+    const audience = this.#rooms.get(roomCode);
+    if (audience?.hasListeners !== true) return;
+    audience.tell(occurrence);
+    this.#flushLater(audience);
   }
 
   get #hubWideId(): string {
@@ -164,10 +178,7 @@ export class EventBus {
 
   #noteWatch(): void {
     this.#detail.isWatched = this.#detailed.size > 0;
-    const watch = watchOf(this.#hubWide);
-    if (watch === this.#hubWideWatch) return;
-    this.#hubWideWatch = watch;
-    this.#onHubWide?.(watch);
+    this.#onWatch?.();
   }
 
   /** Whether the room's `room.created` was published here, with the number 1. */
@@ -255,11 +266,6 @@ export class EventBus {
     this.#unsaid.clear();
     for (const audience of audiences) audience.flush();
   };
-}
-
-function watchOf(audience: Audience): HubWideWatch {
-  if (audience.size === 0) return "nobody";
-  return audience.hasDetail ? "detail" : "events";
 }
 
 function isDetail(name: EventName | DetailEventName): name is DetailEventName {

@@ -17,13 +17,13 @@ export interface RollCallOptions {
   announce: (presence: () => HubPresence) => void;
   facts: () => OwnFacts;
   links: {
-    isOpen: (hubId: string) => boolean;
+    isOpen(hubId: string): boolean;
     /** why it is not open */
-    problemOf: (hubId: string) => string | undefined;
-    hubPresent: (presence: HubPresence) => void;
+    problemOf(hubId: string): string | undefined;
+    hubPresent(presence: HubPresence): void;
     /** in order: what runs at it may finish */
-    hubLeft: (hubId: string) => void;
-    hubGone: (hubId: string) => void;
+    hubLeft(hubId: string): void;
+    hubGone(hubId: string): void;
   };
   log: Pick<Log, "warn">;
   nowMs: () => number;
@@ -103,7 +103,8 @@ export class RollCall {
   /** Closes the links to hubs that are silent. @param directoryUpSinceMs - undefined: none can be judged */
   judge(directoryUpSinceMs: number | undefined): void {
     const { links, nowMs } = this.#options;
-    const sight = { nowMs: nowMs(), directoryUpSinceMs, isLinkOpen: links.isOpen };
+    const isLinkOpen = (hubId: string) => links.isOpen(hubId);
+    const sight = { nowMs: nowMs(), directoryUpSinceMs, isLinkOpen };
     for (const { hubId } of this.hubs.judge(sight)) links.hubGone(hubId);
   }
 

@@ -11,6 +11,8 @@ import type { OtherHub, OtherHubs } from "./rooms-elsewhere.ts";
 
 export interface EventsElsewhereOptions {
   others: OtherHubs;
+  /** Whether someone here watches all rooms, or one that has its home elsewhere. */
+  watch: () => HubWideWatch;
   relay: (event: EventElsewhere) => void;
   /** For those who watch all rooms here. */
   comment: (text: string) => void;
@@ -31,27 +33,23 @@ const againAfterMs = 250;
 const names = new Set<string>([...EVENT_NAMES, ...DETAIL_EVENT_NAMES]);
 
 /**
- * The events of the rooms of other hubs, while someone watches all rooms here: one stream from each other hub, whatever
+ * The events of the rooms of other hubs, while someone here watches them: one stream from each other hub, whatever
  * the number of watchers. Each room's order is kept.
  */
 export class EventsElsewhere {
   readonly #options: EventsElsewhereOptions;
   readonly #readings = new Map<string, Reading>();
-  #watch: HubWideWatch = "nobody";
 
   constructor(options: EventsElsewhereOptions) {
     this.#options = options;
   }
 
-  watched(watch: HubWideWatch): void {
-    this.#watch = watch;
-    this.tick();
-  }
-
-  /** Four times a second. */
+  /** Four times a second, and when what is watched has changed. */
   tick(): void {
-    const hubs = this.#watch === "nobody" ? [] : this.#options.others.list();
-    const isDetailed = this.#watch === "detail";
+    const { others, watch: watchOf } = this.#options;
+    const watch = watchOf();
+    const hubs = watch === "nobody" ? [] : others.list();
+    const isDetailed = watch === "detail";
     const keys = new Set(hubs.map(keyOf));
     for (const [key, reading] of this.#readings) {
       if (keys.has(key) && reading.isDetailed === isDetailed) this.#look(key, reading);
