@@ -6,6 +6,7 @@ import {
   Replica,
 } from "../../packages/hub/src/cluster/directory-compliance.fixture.ts";
 import { aRegistration } from "../../packages/hub/src/cluster/homes/registration.fixture.ts";
+import { storageWarning } from "../../packages/hub/src/cluster/nats/buckets.ts";
 import { connectToNats } from "../../packages/hub/src/cluster/nats/nats-connection.ts";
 import {
   NatsDirectory,
@@ -243,6 +244,15 @@ describe.skipIf(!hasNatsServer)(`a directory over NATS${natsSkipped}`, () => {
     expect([state.messages, state.consumer_count]).toEqual([1, 0]);
     const homes = await infoOf("homes");
     expect([homes.config.max_age, homes.state.consumer_count]).toEqual([0, 1]);
+  });
+
+  test("warns where NATS is not known to keep what it confirmed", async () => {
+    const server = await aServer();
+    const { directory } = await openHub(server.url);
+    expect(directory.warning).toMatch(/one copy of each room.*sync_interval to always/);
+    const memory = await openHub(server.url, { prefix: "memory", storage: "memory" });
+    expect(memory.directory.warning).toContain("keeps the rooms in memory");
+    expect(storageWarning({ storage: "file", copies: 3 })).toBe(undefined);
   });
 
   test("keeps the clusters of one server apart by their prefix", async () => {

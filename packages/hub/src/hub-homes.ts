@@ -145,7 +145,7 @@ export class HubHomes {
     this.roll = new RollCall({
       self,
       startedAt: Math.round(wallMs()),
-      announce: (presence) => directory.announce(presence),
+      directory,
       facts: () => ({
         version: parts.version,
         participants: parts.operations().registry.participantCount,

@@ -14,6 +14,8 @@ export const HubEntry = z.object({
   /** also, of the one that gave the list, that another hub has the same id */
   problem: z.string().optional(),
   isDraining: z.boolean(),
+  /** of `self`: what a failure of NATS may take back */
+  warning: z.string().optional(),
 });
 export type HubEntry = z.infer<typeof HubEntry>;
 

@@ -33,7 +33,7 @@ async function showHealth(context: CliContext, hubUrl: string, isJson: boolean):
   if (health.status === "degraded") {
     // It serves what is connected: a container that is restarted for this would lose that.
     context.stderr.write(
-      "! The hub cannot reach its cluster: new rooms and joins are refused until it can; check nats-server\n",
+      "! The hub cannot reach its cluster: new rooms are refused until it can, others go on; check nats-server\n",
     );
     return;
   }

@@ -37,6 +37,13 @@ test("hubs says that another hub has the id of the one that responds", async () 
   expect(world.stdout.text).toContain("  this hub: another hub has the same id\n");
 });
 
+test("hubs shows what a failure of NATS may take back", async () => {
+  const own = { ...hubs[0], warning: "NATS has one copy." } as HubEntry;
+  const world = makeWorld({}, { listHubs: async () => [own, ...hubs.slice(1)] });
+  expect(await world.run("hubs", "--hub", "http://h1:5050")).toBe(0);
+  expect(world.stderr.text).toBe("! NATS has one copy.\n");
+});
+
 test("hubs --json prints the hub's list", async () => {
   const world = makeWorld({}, { listHubs: async () => hubs });
   await world.run("hubs", "--json");

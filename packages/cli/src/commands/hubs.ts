@@ -26,6 +26,8 @@ async function showHubs(context: CliContext, options: HubOptionValues): Promise<
     stateOf(hub),
   ]);
   context.stdout.write(formatTable(["hub", "id", "version", "participants", "link"], rows));
+  for (const { warning } of hubs)
+    if (warning !== undefined) context.stderr.write(`! ${safe(warning)}\n`);
 }
 
 /** @throws CommandError for a hub that is alone */

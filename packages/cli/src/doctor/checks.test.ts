@@ -181,14 +181,14 @@ describe("the hub", () => {
       "that has lost its cluster",
       health("1.2.3", "degraded"),
       "failed",
-      "it serves what is connected, and refuses new rooms and joins",
+      "rooms in use go on, new ones are refused",
     ],
     ["of a cluster", ofCluster("open"), "ok", "up 1.0 s, one of 2 hubs →"],
     [
       "of a cluster that it is not linked to",
       ofCluster("down"),
       "failed",
-      "participants of 1 hub cannot be reached from it → roomhub hubs --hub http://hub.example:5050",
+      "it cannot reach the rooms of 1 hub → roomhub hubs --hub http://hub.example:5050",
     ],
     [
       "whose version is nonsense for a shell",
@@ -221,6 +221,15 @@ describe("the hub", () => {
     ],
     ["whose port is closed", { exam: { isPortOpen: false } }, "skipped", "needs the port"],
   ]);
+
+  test("of a cluster shows what a failure of NATS may take back", async () => {
+    const warning = "NATS has one copy.";
+    const listHubs = async () => [{ ...entry, ...inOrder, link: "self" as const, warning }];
+    const { verdict, details } = await look("hub", {
+      client: { ...health("1.2.3").client, listHubs },
+    });
+    expect([verdict, details]).toEqual(["ok", [warning]]);
+  });
 
   test("before 1.0 another minor version is another", async () => {
     const one = { ...health("0.2.0"), context: { version: "0.1.0" } };

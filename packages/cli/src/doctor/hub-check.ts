@@ -38,7 +38,7 @@ function judge({ context, hubUrl }: Examination, health: Health): Finding {
   const text = `roomhub ${safe(version)} at ${hubUrl}, up ${duration(uptimeSeconds * 1000)}`;
   if (status === "degraded") {
     return failed(
-      `${text}, cannot reach its cluster: it serves what is connected, and refuses new rooms and joins`,
+      `${text}, cannot reach its cluster: rooms in use go on, new ones are refused`,
       "check the NATS servers that its --nats names",
     );
   }
@@ -78,19 +78,16 @@ async function judgeCluster(
     throw error;
   }
   const text = `${alone.found}, one of ${countOf(hubs.length, "hub")}`;
+  const warnings = hubs.flatMap(({ warning }) => (warning === undefined ? [] : [safe(warning)]));
   const down = hubs.filter(({ link }) => link === "down");
-  if (down.length === 0) return ok(text);
-  const details = down.map(
+  if (down.length === 0) return ok(text, warnings);
+  const reasons = down.map(
     ({ url, problem = "no link yet" }) => `${safe(url)} is not linked: ${safe(problem)}`,
   );
   const fix = `${context.commandName} hubs --hub ${hubUrl}`;
-  return failed(
-    `${text}; participants of ${countOf(down.length, "hub")} cannot be reached from it`,
-    fix,
-    {
-      details,
-    },
-  );
+  return failed(`${text}; it cannot reach the rooms of ${countOf(down.length, "hub")}`, fix, {
+    details: [...reasons, ...warnings],
+  });
 }
 
 /** Before 1.0 a minor version may change anything. https://semver.org/#spec-item-4 */

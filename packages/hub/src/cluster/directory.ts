@@ -43,6 +43,9 @@ export interface ClusterDirectory {
   /** ms on the clock it was made with: since when no change was missed. Undefined while down and while entries are reported again */
   readonly upSinceMs: number | undefined;
 
+  /** What a failure of the server may take back of what was stored, as a sentence; undefined: nothing that is known of. */
+  readonly warning: string | undefined;
+
   /**
    * @param expectedRevision - of the entry that is replaced; 0 when there must be none
    * @returns the new revision, once the change is stored; undefined when the entry is not at that revision

@@ -28,6 +28,7 @@ export interface StoredEntry {
 /** A directory of texts by kind and key, wherever these are: its calls, and what it reports of them. */
 export abstract class EntryDirectory implements ClusterDirectory {
   upSinceMs: number | undefined;
+  warning: string | undefined;
   protected listener: DirectoryListener | undefined;
   /** undefined until the hub announced itself */
   protected own: HubIdentity | undefined;

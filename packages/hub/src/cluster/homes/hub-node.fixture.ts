@@ -217,7 +217,7 @@ export class HubNode {
     return new RollCall({
       self: this.self,
       startedAt: this.#world.nowMs,
-      announce: (presence) => this.directory.announce(presence),
+      directory: this.directory,
       facts: () => {
         const { version, participants } = aPresence(this.self.hubId);
         return { version, participants, isDraining: this.isDraining };

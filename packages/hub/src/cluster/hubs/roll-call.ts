@@ -2,6 +2,7 @@ import type { HubEntry } from "@roomhub/protocol";
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import type { Log } from "../../log.ts";
 import { withinMs } from "../../within.ts";
+import type { ClusterDirectory } from "../directory.ts";
 import type { HubPresence, HubUrls } from "./hub-presence.ts";
 import { Hubs } from "./hubs.ts";
 import { HubIdTaken, Namesake } from "./namesake.ts";
@@ -13,8 +14,7 @@ export interface RollCallOptions {
   self: HubIdentity;
   /** epoch ms */
   startedAt: number;
-  /** Says it at once, and with each beat from then on. */
-  announce: (presence: () => HubPresence) => void;
+  directory: Pick<ClusterDirectory, "announce" | "warning">;
   facts: () => OwnFacts;
   links: {
     isOpen(hubId: string): boolean;
@@ -120,8 +120,9 @@ export class RollCall {
 
   /** As they are listed: this hub first, the others by id. */
   list(): HubEntry[] {
-    const { self, facts, links, nowMs } = this.#options;
+    const { self, facts, links, nowMs, directory } = this.#options;
     const own = { ...self, url: this.#urls.advertiseUrl, ...facts(), link: "self" as const };
+    const { warning } = directory;
     const others = this.hubs.list().map((presence): HubEntry => {
       const { hubId, bootId, advertiseUrl, version, participants, isDraining } = presence;
       const isOpen = links.isOpen(hubId);
@@ -131,7 +132,8 @@ export class RollCall {
         ...because(isOpen ? undefined : links.problemOf(hubId)),
       };
     });
-    return [{ ...own, ...because(this.#namesake.problem(nowMs())) }, ...others];
+    const more = { ...because(this.#namesake.problem(nowMs())), ...(warning && { warning }) };
+    return [{ ...own, ...more }, ...others];
   }
 
   /** Where the hubs of the cluster take participants, this one first. At most 16. */
@@ -157,10 +159,10 @@ export class RollCall {
   }
 
   #say(stage: "starting" | "announced", urls = this.#urls): void {
-    const { self, startedAt, announce, facts } = this.#options;
+    const { self, startedAt, directory, facts } = this.#options;
     this.#stage = stage;
     this.#urls = urls;
-    announce(() => ({
+    directory.announce(() => ({
       ...{ ...self, ...this.#urls, startedAt, ...facts() },
       ...{ beat: ++this.#beat, isStarting: this.#stage === "starting", answers: this.#answers },
     }));

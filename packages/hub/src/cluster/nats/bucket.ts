@@ -1,4 +1,4 @@
-import type { JsMsg } from "@nats-io/jetstream";
+import type { JsMsg, StreamInfo } from "@nats-io/jetstream";
 import type { KV, KvOptions } from "@nats-io/kv";
 import type { StoredEntry } from "../entry-directory.ts";
 import type { NatsClient } from "./nats-connection.ts";
@@ -29,19 +29,24 @@ export interface BucketWatcher {
 export class Bucket {
   /** ISO text: another time is another stream */
   readonly createdAt: string;
+  readonly storage: "file" | "memory";
+  /** on as many servers */
+  readonly copies: number;
   readonly #client: NatsClient;
   readonly #kv: KV;
   readonly #stream: string;
   readonly #subjectPrefix: string;
   readonly #base: number;
 
-  private constructor(client: NatsClient, kv: KV, name: string, createdAt: string) {
-    this.createdAt = createdAt;
+  private constructor(client: NatsClient, kv: KV, name: string, { created, config }: StreamInfo) {
+    this.createdAt = created;
+    this.storage = config.storage;
+    this.copies = config.num_replicas;
     this.#client = client;
     this.#kv = kv;
     this.#stream = `KV_${name}`;
     this.#subjectPrefix = `$KV.${name}.`;
-    this.#base = revisionBase(createdAt);
+    this.#base = revisionBase(created);
   }
 
   /** Makes it unless it exists, in which case it stays as it is. */
@@ -59,7 +64,7 @@ export class Bucket {
     if (options.ttlMs !== undefined) wanted.ttl = options.ttlMs;
     const bucket = await new kv.Kvm(client.streams).create(name, wanted);
     const status = await bucket.status();
-    return new Bucket(client, bucket, name, status.streamInfo.created);
+    return new Bucket(client, bucket, name, status.streamInfo);
   }
 
   /** @param expectedRevision - undefined for whatever there is */

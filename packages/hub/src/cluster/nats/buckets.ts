@@ -38,6 +38,14 @@ export async function openBuckets(
   return { rooms, hubs, homes, registrations };
 }
 
+/** What is not safe in a bucket, with the next step. JetStream tells no client whether it syncs each write. */
+export function storageWarning({ storage, copies }: Pick<Bucket, "storage" | "copies">) {
+  if (storage === "memory")
+    return "NATS keeps the rooms in memory: they are lost once NATS and all hubs have stopped.";
+  if (copies > 1) return undefined;
+  return "NATS has one copy of each room, and does not tell whether that is on the disk when it says so: a power cut may take back 2 minutes. Set its sync_interval to always, or run three servers.";
+}
+
 /** Writes where there is none: of several hubs that write back the same, one does. */
 export async function writeBack(
   bucket: Bucket,

@@ -14,7 +14,7 @@ import {
 } from "../entry-codec.ts";
 import { EntryDirectory, type StoredEntry } from "../entry-directory.ts";
 import type { Bucket } from "./bucket.ts";
-import { openBuckets, writeBack, type Buckets } from "./buckets.ts";
+import { type Buckets, openBuckets, storageWarning, writeBack } from "./buckets.ts";
 import { connectToNats, type NatsAccess, type NatsClient } from "./nats-connection.ts";
 
 export interface NatsDirectoryOptions extends NatsAccess {
@@ -179,6 +179,7 @@ export class NatsDirectory extends EntryDirectory {
     const buckets = await this.#untilDown(opening);
     const before = this.#buckets;
     this.#buckets = buckets;
+    this.warning = storageWarning(buckets.rooms);
     for (const kind of ENTRY_KINDS) {
       // The server lost the bucket.
       if (before !== undefined && before[kind].createdAt !== buckets[kind].createdAt)
