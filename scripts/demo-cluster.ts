@@ -14,7 +14,7 @@ import { temporaryFolder } from "../tests/support/programs/temporary-folder.ts";
 import { startFakeProvider } from "../tests/support/providers/fake-provider.ts";
 
 // `npm run demo:cluster`: nats-server, three hubs, HAProxy and three participants on this machine, requests through the
-// balancer, and what becomes of them when a hub is killed, and when one is stopped in order.
+// balancer, and what becomes of them when the hub of the room is killed, and when the next one is stopped in order.
 
 const phaseMs = 6_000;
 const clients = 6;
@@ -46,7 +46,7 @@ const balancer = await startHaproxy(
   hubs.map(({ url }) => new URL(url).host),
   stack,
 );
-say(`HAProxy       ${balancer}`);
+say(`HAProxy       ${balancer}, which hashes the room's code`);
 
 const created = await fetch(`${balancer}/rooms`, {
   method: "POST",
@@ -54,11 +54,11 @@ const created = await fetch(`${balancer}/rooms`, {
   body: JSON.stringify({ name: "demonstration" }),
 });
 const { room } = (await created.json()) as { room: { code: string } };
-for (const [n, hub] of hubs.entries()) {
+for (const n of hubs.keys()) {
   const provider = stack.use(await startFakeProvider());
   const options = ["--endpoint", provider.url, "--model", "fake-model", "--id", `p${n + 1}`];
-  stack.use(await startParticipantProcess(hub.url, room.code, [...options, "--yes"]));
-  say(`participant   p${n + 1} at ${hub.url}`);
+  stack.use(await startParticipantProcess(balancer, room.code, [...options, "--yes"]));
+  say(`participant   p${n + 1}`);
 }
 
 /** What became of the requests of one phase. */
@@ -110,11 +110,19 @@ async function connected(): Promise<number> {
   return participants.filter(({ connection }) => connection.readiness === "ready").length;
 }
 
+/** Ends the hub that runs the room. */
+async function endHome(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+  const response = await fetch(`${balancer}/v1/cluster/hubs`);
+  const list = (await response.json()) as { hubs: { url: string; participants: number }[] };
+  const home = list.hubs.find(({ participants }) => participants > 0);
+  await hubs.find(({ url }) => url === home?.url)?.kill(signal);
+}
+
 say("");
 await phase("three hubs", async () => {});
-await phase("one of them killed (kill -9)", async () => hubs[2]?.kill("SIGKILL"));
+await phase("the room's hub killed (kill -9)", () => endHome("SIGKILL"));
 const after = await phase("two hubs", async () => {});
-const drained = await phase("one of them stopped (Ctrl+C)", async () => hubs[1]?.kill("SIGTERM"));
+const drained = await phase("the room's hub stopped (Ctrl+C)", () => endHome("SIGTERM"));
 const last = await phase("one hub", async () => {});
 const ready = await connected();
 say(`\nparticipants that are ready: ${ready} of 3`);

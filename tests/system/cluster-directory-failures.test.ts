@@ -249,7 +249,7 @@ describe.skipIf(!hasNatsServer)(`a directory over NATS${natsSkipped}`, () => {
   test("warns where NATS is not known to keep what it confirmed", async () => {
     const server = await aServer();
     const { directory } = await openHub(server.url);
-    expect(directory.warning).toMatch(/one copy of each room.*sync_interval to always/);
+    expect(directory.warning).toMatch(/one copy of each room.*sync_interval: always/);
     const memory = await openHub(server.url, { prefix: "memory", storage: "memory" });
     expect(memory.directory.warning).toContain("keeps the rooms in memory");
     expect(storageWarning({ storage: "file", copies: 3 })).toBe(undefined);

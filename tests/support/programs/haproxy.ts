@@ -20,7 +20,7 @@ export async function startHaproxy(
   hubs: readonly string[],
   stack: AsyncDisposableStack,
   configure: (port: number, hubs: readonly string[]) => string = (port, servers) =>
-    haproxyConfiguration({ bind: `127.0.0.1:${port}`, hubs: servers, balance: "leastconn" }),
+    haproxyConfiguration({ bind: `127.0.0.1:${port}`, hubs: servers, balance: "hash" }),
 ): Promise<string> {
   const { path } = stack.use(await temporaryFolder());
   const port = await freePort();
@@ -46,7 +46,8 @@ export interface HaproxyWish {
   bind: string;
   /** `host:port` each */
   hubs: readonly string[];
-  balance: "leastconn" | "roundrobin";
+  /** `hash`: of the room's code */
+  balance: "hash" | "leastconn" | "roundrobin";
 }
 
 /** As the guide has it, which a test of it uses itself. */
@@ -67,9 +68,11 @@ defaults
   retry-on conn-failure empty-response 503
 frontend clients
   bind ${bind}
+  http-request set-var(txn.room) path,field(3,/),upper if { path_beg /rooms/ }
+  http-request set-var(txn.room) path,field(4,/),upper if { path_beg /v1/rooms/ }
   default_backend hubs
 backend hubs
-  balance ${balance}
+  balance ${balance === "hash" ? "hash var(txn.room)\n  hash-type consistent" : balance}
   option httpchk
   http-check send meth GET uri /health ver HTTP/1.1 hdr Host hub
   http-check expect status 200

@@ -257,3 +257,10 @@ test("a program that cannot be made is reported, and the hub serves without it",
     "! The program is not handed out: The program could not be built: no compiler. Others need",
   );
 });
+
+test("serve --workers is an error that names the guide to several hubs", async () => {
+  const world = makeWorld();
+  expect(await world.run("serve", "--workers", "2")).toBe(2);
+  expect(world.stderr.text).toMatch(/--workers is gone.*docs\/guides\/cluster\.md/);
+  expect(world.hubs).toEqual([]);
+});

@@ -43,7 +43,7 @@ export function storageWarning({ storage, copies }: Pick<Bucket, "storage" | "co
   if (storage === "memory")
     return "NATS keeps the rooms in memory: they are lost once NATS and all hubs have stopped.";
   if (copies > 1) return undefined;
-  return "NATS has one copy of each room, and does not tell whether that is on the disk when it says so: a power cut may take back 2 minutes. Set its sync_interval to always, or run three servers.";
+  return "NATS has one copy of each room, and does not say whether it is on the disk once it is confirmed: a power cut may take back 2 minutes. Set sync_interval: always in its configuration, or run three servers.";
 }
 
 /** Writes where there is none: of several hubs that write back the same, one does. */
