@@ -120,7 +120,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   tryToLeave(only?: Participant): boolean {
-    // Until its room has its home, which may be this hub again.
+    // The room is on its way, or may yet stay.
     if (this.#isLeaving) return false;
     const selection = this.#routing.select();
     if (only !== undefined && !(selection.kind === "selected" && selection.participant === only)) {
