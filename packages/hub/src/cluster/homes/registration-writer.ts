@@ -1,6 +1,7 @@
 import type { Participant } from "../../domain/participant.ts";
 import type { StoredRegistration } from "../../domain/stored-registration.ts";
 import { HubError } from "../../errors.ts";
+import { OneByOne } from "../../one-by-one.ts";
 import { type ClusterDirectory, DirectoryUnavailable } from "../directory.ts";
 
 export interface RegistrationWriterOptions {
@@ -27,21 +28,11 @@ export interface RegistrationWriterOptions {
   reportBug: (error: unknown) => void;
 }
 
-/** One participant's registration between here and the directory. */
-interface Own {
-  readonly roomCode: string;
-  readonly id: string;
-  /** What is stored is not what the participant is now. */
-  isDirty: boolean;
-  /** epoch ms of what is stored; 0 for unknown */
-  storedAt: number;
-  /** The write that runs; changes that come meanwhile are one write after it. */
-  writing: Promise<void> | undefined;
-}
+/** Whose registration it is. */
+type Registered = Pick<Participant, "roomCode" | "id">;
 
 /** A registration is dropped by the directory a day after it was written last. */
 const renewAfterMs = 3_600_000;
-const writesAtOnce = 100;
 
 /**
  * Keeps the directory's registrations of the rooms that have their home here as the participants are. What cannot be written
@@ -49,8 +40,13 @@ const writesAtOnce = 100;
  */
 export class RegistrationWriter {
   readonly #options: RegistrationWriterOptions;
-  /** by room and id */
-  readonly #own = new Map<string, Own>();
+  readonly #writes = new OneByOne();
+  /** writes that have not begun, by participant: they store what it is by then */
+  readonly #next = new Map<string, Promise<void>>();
+  /** what is not stored as it is, by participant */
+  readonly #unstored = new Map<string, Registered>();
+  /** epoch ms of what is stored, by participant */
+  readonly #storedAt = new Map<string, number>();
 
   constructor(options: RegistrationWriterOptions) {
     this.#options = options;
@@ -58,9 +54,7 @@ export class RegistrationWriter {
 
   /** How many are not stored as they are. */
   get pendingCount(): number {
-    let count = 0;
-    for (const { isDirty } of this.#own.values()) if (isDirty) count++;
-    return count;
+    return this.#unstored.size;
   }
 
   /** As `RegistrationKeeper.requireHere` of the operations. */
@@ -70,117 +64,85 @@ export class RegistrationWriter {
   }
 
   /** As `RegistrationKeeper.changed` of the operations. */
-  changed({ roomCode, id }: Pick<Participant, "roomCode" | "id">): Promise<void> {
-    const own = this.#ownOf(roomCode, id);
-    own.isDirty = true;
-    return this.#begin(own);
+  changed({ roomCode, id }: Registered): Promise<void> {
+    const key = keyOf({ roomCode, id });
+    this.#mark({ roomCode, id });
+    const next = this.#next.get(key);
+    if (next !== undefined) return next;
+    const written = this.#writes.run(key, () => {
+      this.#next.delete(key);
+      return this.#write({ roomCode, id });
+    });
+    this.#next.set(key, written);
+    // Not every caller waits for it; a HubError is for those that do.
+    written.catch((error: unknown) => {
+      if (!(error instanceof HubError)) this.#options.reportBug(error);
+    });
+    return written;
   }
 
-  /**
-   * The directory is back, or may be: what was kept is written, a hundred at once. Resolves when that is over, and what is
-   * written already. Never rejects.
-   */
+  /** The directory is back, or may be: what was kept is written. Never rejects. */
   async retry(): Promise<void> {
-    const due = [...this.#own.values()].filter((own) => own.isDirty || own.writing !== undefined);
-    for (let at = 0; at < due.length; at += writesAtOnce) {
-      const batch = due.slice(at, at + writesAtOnce);
-      await Promise.allSettled(batch.map((own) => this.#begin(own)));
-    }
+    await Promise.allSettled([...this.#unstored.values()].map((one) => this.changed(one)));
   }
 
   /** The directory lost all registrations: each is written by the next {@link retry}. */
   lost(): void {
-    for (const { roomCode, id } of this.#options.participants()) {
-      this.#ownOf(roomCode, id).isDirty = true;
-    }
+    for (const { roomCode, id } of this.#options.participants()) this.#mark({ roomCode, id });
   }
 
   /** Once a minute: writes again what is to stay longer, that is, what is online. Never rejects. */
   async renew(): Promise<void> {
     const oldest = this.#options.wallMs() - renewAfterMs;
-    for (const { roomCode, id, status, returning } of this.#options.participants()) {
+    for (const participant of this.#options.participants()) {
+      const { status, returning } = participant;
       const isHere = status === "online" && returning === undefined;
-      const own = isHere ? this.#ownOf(roomCode, id) : undefined;
-      if (own !== undefined && own.storedAt <= oldest) own.isDirty = true;
+      if (isHere && (this.#storedAt.get(keyOf(participant)) ?? 0) <= oldest)
+        this.#mark(participant);
     }
     await this.retry();
   }
 
   /** Another hub is the room's home: what was not written yet is that hub's to write. */
   release(roomCode: string): void {
-    for (const [key, own] of this.#own) {
-      if (own.roomCode !== roomCode) continue;
-      own.isDirty = false;
-      // One that is written is forgotten when that is over.
-      if (own.writing === undefined) this.#own.delete(key);
+    for (const all of [this.#unstored, this.#storedAt]) {
+      for (const key of all.keys()) if (key.startsWith(`${roomCode} `)) all.delete(key);
     }
   }
 
-  #ownOf(roomCode: string, id: string): Own {
-    const key = keyOf(roomCode, id);
-    let own = this.#own.get(key);
-    if (own === undefined) {
-      own = { roomCode, id, isDirty: false, storedAt: 0, writing: undefined };
-      this.#own.set(key, own);
-    }
-    return own;
+  #mark({ roomCode, id }: Registered): void {
+    this.#unstored.set(keyOf({ roomCode, id }), { roomCode, id });
   }
 
-  #begin(own: Own): Promise<void> {
-    if (own.writing === undefined) {
-      own.writing = this.#write(own).finally(() => {
-        own.writing = undefined;
-      });
-      // Not every caller waits for it; a HubError is for those that do.
-      own.writing.catch((error: unknown) => {
-        if (!(error instanceof HubError)) this.#options.reportBug(error);
-      });
-    }
-    return own.writing;
-  }
-
-  /** Until it is stored as it is, or the directory is away. */
-  async #write(own: Own): Promise<void> {
-    // Changes of one moment are one write.
-    await Promise.resolve();
-    const { roomCode, id } = own;
+  async #write(registered: Registered): Promise<void> {
     const { isElsewhere, confirm } = this.#options;
-    while (own.isDirty) {
-      own.isDirty = false;
-      try {
-        if (!isElsewhere(roomCode)) await this.#store(own);
-        await confirm(roomCode);
-      } catch (error) {
-        if (!(error instanceof DirectoryUnavailable)) {
-          this.#forget(own);
-          throw error;
-        }
-        // The participant is served meanwhile: what is acknowledged now is written later.
-        own.isDirty = true;
-        return;
-      }
+    const { roomCode } = registered;
+    this.#unstored.delete(keyOf(registered));
+    try {
+      if (!isElsewhere(roomCode)) await this.#store(registered);
+      await confirm(roomCode);
+    } catch (error) {
+      if (!(error instanceof DirectoryUnavailable)) throw error;
+      // The participant is served meanwhile: what is acknowledged now is written later.
+      this.#mark(registered);
     }
-    if (this.#options.find(roomCode, id) === undefined) this.#forget(own);
   }
 
-  async #store(own: Own): Promise<void> {
+  async #store({ roomCode, id }: Registered): Promise<void> {
     const { directory, find, encode } = this.#options;
-    const participant = find(own.roomCode, own.id);
+    const key = keyOf({ roomCode, id });
+    const participant = find(roomCode, id);
     if (participant === undefined) {
-      await directory.deleteRegistration(own.roomCode, own.id);
+      this.#storedAt.delete(key);
+      await directory.deleteRegistration(roomCode, id);
       return;
     }
     const registration = encode(participant);
     await directory.putRegistration(registration);
-    own.storedAt = registration.storedAt;
-  }
-
-  #forget(own: Own): void {
-    const key = keyOf(own.roomCode, own.id);
-    if (this.#own.get(key) === own) this.#own.delete(key);
+    this.#storedAt.set(key, registration.storedAt);
   }
 }
 
-function keyOf(roomCode: string, id: string): string {
+function keyOf({ roomCode, id }: Registered): string {
   return `${roomCode} ${id}`;
 }
