@@ -32,7 +32,7 @@ export interface HandOverOptions {
   sendEvent: (hubId: string, event: AwayEvent) => boolean;
   /** That run of a hub has ended, and all that ran there. */
   isGone: (hub: HubIdentity) => boolean;
-  /** Looks for a room that another hub may have made just now. @throws DirectoryUnavailable */
+  /** Looks for a room that another hub may have made just now. @throws HubError */
   catchUp: (code: string) => Promise<void>;
 }
 

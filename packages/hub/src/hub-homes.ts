@@ -5,14 +5,12 @@ import type { RoomPassword } from "./credentials/passwords.ts";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
 import type { AuthHeaderVault } from "./credentials/vault.ts";
 import { RegistrationWriter } from "./cluster/homes/registration-writer.ts";
-import { DirectoryUnavailable } from "./cluster/directory.ts";
 import { RoomHomes } from "./cluster/homes/room-homes.ts";
 import { hubIdOf, type HubUrls } from "./cluster/hubs/hub-presence.ts";
 import { RollCall } from "./cluster/hubs/roll-call.ts";
 import { SharedRooms } from "./cluster/shared-rooms.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
-import { HubError } from "./errors.ts";
 import { HopAcceptor } from "./hop/accept.ts";
 import { ControlSockets } from "./hop/control.ts";
 import { HopDialler, type HopTarget } from "./hop/dial.ts";
@@ -173,7 +171,7 @@ export class HubHomes {
       tell: (hub, path, message) => this.hops.tell(hub, path, message),
       sendEvent: (hubId, event) => this.#control.event(hubId, event),
       isGone: (hub) => !this.roll.hubs.isPresent(hub),
-      catchUp: async (code) => void (await this.#sharedRooms.catchUp(code)),
+      catchUp: (code) => this.#sharedRooms.catchUp(code),
     });
     this.#lostRequests = new LostRequests({
       homeOf: this.handOvers.homeOf,
@@ -220,7 +218,7 @@ export class HubHomes {
       reportBug,
     });
     this.rooms = {
-      keep: (room) => reachable(() => this.#sharedRooms.keep(room)),
+      keep: (room) => this.#sharedRooms.keep(room),
       drop: ({ code }) => {
         this.homes.dropped(code);
         void this.#sharedRooms.drop(code);
@@ -304,9 +302,7 @@ export class HubHomes {
   /** What the front needs of it. */
   front(): FrontCluster {
     return {
-      catchUpRoom: async (code) => {
-        await reachable(() => this.#sharedRooms.catchUp(code));
-      },
+      catchUpRoom: (code) => this.#sharedRooms.catchUp(code),
       homeEpoch: (code) => this.homes.epochHere(code),
       sawEpoch: (code, epoch) => this.homes.sawEpoch(code, epoch),
       accept: (request, socket, head) => this.#acceptor.accept(request, socket, head),
@@ -397,18 +393,5 @@ export class HubHomes {
     }
     // Of rooms that were there before this hub, the event is in another life.
     takeSharedRoom(operations, stored, this.#isOpen && !this.#parts.bus().hasCreated(code));
-  }
-}
-
-/** @throws HubError `cluster_unavailable` */
-async function reachable<Result>(call: () => Promise<Result>): Promise<Result> {
-  try {
-    return await call();
-  } catch (error) {
-    if (!(error instanceof DirectoryUnavailable)) throw error;
-    throw new HubError("cluster_unavailable", "This hub cannot reach its cluster at the moment.", {
-      hint: "What is in use goes on. Try again in some seconds.",
-      cause: error,
-    });
   }
 }

@@ -1,3 +1,4 @@
+import { HubError } from "../errors.ts";
 import type { StoredRegistration } from "../domain/stored-registration.ts";
 import type { StoredRoom } from "../storage/room-store.ts";
 import type { Home, StoredHome } from "./homes/room-home.ts";
@@ -15,6 +16,14 @@ export const MAX_ENTRY_BYTES = 64 * 1024;
 /** The directory cannot be reached: nothing was changed, or it is unknown whether it was. Clients get 503. */
 export class DirectoryUnavailable extends Error {
   override readonly name = "DirectoryUnavailable";
+}
+
+/** What a client is told then. */
+export function clusterAway(cause?: unknown): HubError {
+  return new HubError("cluster_unavailable", "This hub cannot reach its cluster at the moment.", {
+    hint: "Rooms that are in use go on. Try again in some seconds.",
+    cause,
+  });
 }
 
 export interface DirectoryEntry<Value> {

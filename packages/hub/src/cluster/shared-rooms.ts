@@ -1,6 +1,6 @@
 import type { Room } from "../domain/room.ts";
 import type { StoredRoom } from "../storage/room-store.ts";
-import { type ClusterDirectory, DirectoryUnavailable } from "./directory.ts";
+import { type ClusterDirectory, clusterAway, DirectoryUnavailable } from "./directory.ts";
 
 /** `lastUsedAt` alone is written at most this often. Contract §8. */
 const usedWriteMs = 10 * 60_000;
@@ -44,14 +44,15 @@ export class SharedRooms {
    * Stores a new or changed room.
    *
    * @returns false when another hub has a room with its code, or has changed it at the same time
-   * @throws DirectoryUnavailable
+   * @throws HubError `cluster_unavailable`
    */
   async keep(room: Room): Promise<boolean> {
     const stored = this.#options.stored(room);
     if (stored === undefined) return true;
     const before = this.#known.get(room.code);
     if (before?.text === textOf(stored)) return true;
-    const revision = await this.#options.directory.putRoom(stored, before?.revision ?? 0);
+    const { directory } = this.#options;
+    const revision = await reachable(() => directory.putRoom(stored, before?.revision ?? 0));
     if (revision === undefined) return false;
     this.#note(stored, revision);
     return true;
@@ -79,12 +80,10 @@ export class SharedRooms {
     }
   }
 
-  /** Whether the room is stored though it has not been reported yet; then it is in the registry when this resolves. */
-  async catchUp(code: string): Promise<boolean> {
-    const found = await this.#options.directory.readRoom(code);
-    if (found === undefined) return false;
-    this.changed(code, found.value, found.revision);
-    return true;
+  /** A room that is stored, though it has not been reported yet, is in the registry when this resolves. @throws HubError */
+  async catchUp(code: string): Promise<void> {
+    const found = await reachable(() => this.#options.directory.readRoom(code));
+    if (found !== undefined) this.changed(code, found.value, found.revision);
   }
 
   #note(room: StoredRoom, revision: number): void {
@@ -99,6 +98,14 @@ export class SharedRooms {
     } catch (error) {
       if (!(error instanceof DirectoryUnavailable)) this.#options.reportBug(error);
     }
+  }
+}
+
+async function reachable<Result>(call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    throw error instanceof DirectoryUnavailable ? clusterAway(error) : error;
   }
 }
 

@@ -7,29 +7,27 @@ import type { OperationContext } from "./context.ts";
  * A room of the cluster, as another hub made or changed it. Contract §8.
  *
  * @param isNew - it is announced: it was made while this hub was there
- * @returns whether it is in the registry only now
  */
 export function takeSharedRoom(
   { registry, roomPasswords, passwordKeeper, emit }: OperationContext,
   stored: StoredRoom,
   isNew: boolean,
-): boolean {
+): void {
   const { code, passwordDigest } = stored;
   const known = registry.findRoom(code);
   if (known !== undefined) {
     known.lastUsedAt = Math.max(known.lastUsedAt, stored.lastUsedAt);
     applyStoredAliases(known, stored);
-    return false;
+    return;
   }
   // Being created here: its own operation adds it.
-  if (registry.hasCode(code)) return false;
+  if (registry.hasCode(code)) return;
   const room = roomFromStored(stored);
   if (passwordDigest !== undefined) {
     roomPasswords.set(code, passwordKeeper.fromStored(passwordDigest));
   }
   registry.addRoom(room);
   if (isNew) emit.roomCreated(roomView(room));
-  return true;
 }
 
 /** Another hub dropped a room. */

@@ -1,13 +1,18 @@
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { HubError } from "../../errors.ts";
-import { type ClusterDirectory, DirectoryUnavailable, PRESENCE_INTERVAL_MS } from "../directory.ts";
+import {
+  type ClusterDirectory,
+  clusterAway,
+  DirectoryUnavailable,
+  PRESENCE_INTERVAL_MS,
+} from "../directory.ts";
 import type { RollCall } from "../hubs/roll-call.ts";
 import { EnteredRequests } from "./entered-requests.ts";
 import { type HomeHooks, HomeStates, type HomeStatesOptions } from "./home-states.ts";
 import { Leaving } from "./leaving.ts";
 import { epochOf, type Home, isSame, type Offer, type RoomHomeState } from "./room-home.ts";
 import { rankHubs, Takeover } from "./takeover.ts";
-import { clusterAway, unavailable, Waiting } from "./waiting.ts";
+import { unavailable, Waiting } from "./waiting.ts";
 
 /** A request waits this long for a home. */
 const waitMs = 15_000;
@@ -313,11 +318,11 @@ export class RoomHomes {
   #refusal(code: string, state: RoomHomeState): HubError | undefined {
     const { directory, roll } = this.#options;
     const isAway = !directory.isUp;
-    if (state.kind === "taking" && isAway) return clusterAway(code);
+    if (state.kind === "taking" && isAway) return clusterAway();
     if (state.kind !== "elsewhere") return undefined;
     if (state.stored === undefined) {
       if (this.#isStopping) return unavailable(code);
-      return isAway ? clusterAway(code) : undefined;
+      return isAway ? clusterAway() : undefined;
     }
     const { home } = state.stored;
     const isGone = !roll.hubs.isPresent(home) || roll.hubs.isRefused(home);

@@ -64,12 +64,6 @@ export class Waiting<Result> {
   }
 }
 
-export function clusterAway(code: string): HubError {
-  const message = `No hub serves room ${code} yet, and this hub cannot reach its cluster at the moment.`;
-  const hint = "Rooms that are in use go on. Try again in some seconds.";
-  return new HubError("cluster_unavailable", message, { hint });
-}
-
 export function unavailable(code: string): HubError {
   const message = `The hub that served room ${code} cannot be reached, and no other hub serves it yet.`;
   return new HubError("peer_unavailable", message, { retryAfterMs: 2_000 });
