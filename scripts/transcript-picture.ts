@@ -37,6 +37,13 @@ export function settled(screen: string, code: string, user: string): string {
       .replace(/^Hub {3}http:\/\/[\d.]+:\d+ \(\w+\)$/m, "Hub   http://192.168.1.5:5050 (wlan0)")
       // Of a machine in several networks.
       .replace(/^ {6}http:\/\/\S+ \(\w+\)\n/gm, "")
+      // As on Linux.
+      .replace(
+        /^ {8}(?:https:\/\/ollama\.com\/download, then:|winget install Ollama\.Ollama)$/m,
+        "        curl -fsSL https://ollama.com/install.sh | sh",
+      )
+      .replace("winget install llama.cpp", "brew install llama.cpp")
+      .replace(/chat http:\/\/127\.0\.0\.1:\d+\/rooms\/ABC234/, "chat")
       .replace(/invite http:\/\/127\.0\.0\.1:\d+\/rooms\/ABC234/, "invite ABC234")
       .replace(/http:\/\/[\d.]+:\d+/g, "http://192.168.1.5:5050")
       .replace(/(?<=handed out: )[0-9a-f]{128}/, "…")
