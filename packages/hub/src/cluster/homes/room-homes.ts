@@ -9,7 +9,6 @@ import {
 import type { RollCall } from "../hubs/roll-call.ts";
 import { EnteredRequests } from "./entered-requests.ts";
 import { type HomeHooks, HomeStates, type HomeStatesOptions } from "./home-states.ts";
-import { Leaving } from "./leaving.ts";
 import { epochOf, type Home, isSame, type Offer, type RoomHomeState } from "./room-home.ts";
 import { rankHubs, Takeover } from "./takeover.ts";
 import { unavailable, Waiting } from "./waiting.ts";
@@ -20,6 +19,8 @@ const waitMs = 15_000;
 const askedMs = 2_000;
 /** A hub that answered that it is not the home is tried again after it. */
 const missedMs = 250;
+/** A hub that stops hands over so many rooms at the same time. */
+const maxHandOvers = 16;
 /** Higher ones are not believed: epochs rise by one. */
 const maxEpoch = 2 ** 40;
 
@@ -67,8 +68,9 @@ export class RoomHomes {
   /** homes that answered that they are not */
   readonly #missed = new Map<string, { epoch: number; untilMs: number }>();
   #aliveMs: { monotonic: number; wall: number };
-  /** once this hub stops */
-  #leaving: Leaving | undefined;
+  #isStopping = false;
+  /** rooms of a hub that stops, which no other hub takes */
+  readonly #kept = new Set<string>();
 
   constructor(options: RoomHomesOptions) {
     this.#options = options;
@@ -90,9 +92,10 @@ export class RoomHomes {
     this.#noticeSuspension();
     const place = this.#look(code);
     if (place.kind === "wait") this.#takeNew(code, this.#states.of(code));
+    if (place.kind !== "here" || !this.#isStopping || this.#kept.has(code)) return place;
     // What a hub that stops would begin now, the next home begins.
-    if (place.kind === "here" && this.#leaving?.give(code) === true) return this.#look(code);
-    return place;
+    void this.#give(code);
+    return this.#look(code);
   }
 
   /** Which home of the room this hub is; undefined when it is none. */
@@ -266,16 +269,21 @@ export class RoomHomes {
    * are handed over, or stay. The others are taken at their first request, once this hub has left the directory.
    */
   async stop(): Promise<void> {
-    this.#leaving = new Leaving({
-      ranked: (code) => this.#ranked(code, undefined),
-      isHome: (code) => this.#states.of(code).kind === "home",
-      handOver: (code, to) => this.handOver(code, to),
-    });
-    await this.#leaving.giveAll(this.#states.own().filter((one) => this.#options.isInUse(one)));
+    this.#isStopping = true;
+    const left = this.#states.own().filter((code) => this.#options.isInUse(code));
+    const giveSome = async () => {
+      for (let code = left.pop(); code !== undefined; code = left.pop()) await this.#give(code);
+    };
+    await Promise.all(Array.from({ length: maxHandOvers }, giveSome));
   }
 
-  get #isStopping(): boolean {
-    return this.#leaving !== undefined;
+  async #give(code: string): Promise<void> {
+    const isHome = () => this.#states.of(code).kind === "home";
+    for (const next of this.#ranked(code, undefined)) {
+      await this.handOver(code, next);
+      if (!isHome()) return;
+    }
+    if (isHome()) this.#kept.add(code);
   }
 
   readonly #taken: HomeHooks["onTaken"] = (code, home, fromOffer) => {
