@@ -60,11 +60,17 @@ test("a stream without its end, and an error in it, are failures that keep the t
   expect([broken.end, broken.text]).toEqual(["it hung up", "Why"]);
 });
 
-test("a refusal is its message and its next step", async () => {
-  const error = { message: "No participant.", hint: "join one", code: "participant_offline" };
-  const { end } = await send(Response.json({ error }, { status: 503 }));
-  expect(end).toBe("No participant. Next: join one");
-});
+test.each([
+  ["try again shortly", "No participant. Next: try again shortly"],
+  ["Share a model: roomhub join ABC234", "No participant."],
+])(
+  "a refusal is its message and its next step, unless that is a command: %s",
+  async (hint, text) => {
+    const error = { message: "No participant.", hint, code: "participant_offline" };
+    const { end } = await send(Response.json({ error }, { status: 503 }));
+    expect(end).toBe(text);
+  },
+);
 
 test("a hub that cannot be reached is said in words", async () => {
   const { end } = await send(new TypeError("Failed to fetch"));

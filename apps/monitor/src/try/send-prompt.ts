@@ -47,7 +47,9 @@ function decoded(value: string): string {
 
 async function refusal(response: Response): Promise<Error> {
   const { message, hint } = errorFromResponse(response, await response.text());
-  return new Error(hint === undefined ? message : `${message} Next: ${hint}`);
+  // A browser has no command line.
+  const isCommand = hint === undefined || /\broomhub [a-z]/.test(hint);
+  return new Error(isCommand ? message : `${message} Next: ${hint}`);
 }
 
 /** @throws Error for an error frame, and for a stream without an end */
