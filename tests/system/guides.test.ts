@@ -100,7 +100,9 @@ describe.each(followed)("%s", (path, plans) => {
 
 /** Operating hubs takes more than a guide has. */
 const longer = ["docs/guides/cluster.md"];
-const short = guides.filter(({ path }) => path.startsWith("docs/guides/") && !longer.includes(path));
+const short = guides.filter(
+  ({ path }) => path.startsWith("docs/guides/") && !longer.includes(path),
+);
 
 test.each(short.map(({ path, text }) => [path, text] as const))(
   "%s begins with an example and has at most 700 words",
