@@ -40,6 +40,7 @@ async function play(folder, ollamaPort) {
   const host = await openTerminal(folder, "ana", { ROOMHUB_PORT: "0", OLLAMA_HOST: "127.0.0.1:9" });
   type(host, "npx roomhub up --lan");
   await shows(host, /Requests appear here/);
+  await shows(host, /handed out: [0-9a-f]{128}/);
   const curl = /^ *(curl -N .*)$/m.exec(screen(host))?.[1] ?? "";
 
   const developer = await openTerminal(folder, "carla", {});

@@ -13,7 +13,7 @@ const frameMs = 100;
 const idleFrameMs = 1_000;
 
 /**
- * Draws a room on the terminal's alternate screen, from the first lists on, so that an error at the start is an ordinary
+ * Draws a room on the terminal's alternate screen, from the first state on, so that an error at the start is an ordinary
  * line. `q` quits, `?` explains what is shown, Ctrl+L draws everything again.
  */
 export function showOnScreen(
@@ -73,7 +73,6 @@ export function showOnScreen(
     update(state, link) {
       if (isClosed) return;
       const isFirst = current === undefined;
-      if (isFirst && !state.isSynced) return;
       current = { state, link };
       if (!isFirst) return;
       screen.enter();
