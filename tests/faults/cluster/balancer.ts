@@ -7,14 +7,20 @@ import type { World } from "../world.ts";
 /**
  * HAProxy with health checks before all hubs, on the machine `balancer`.
  *
+ * @param configure - its configuration for an address and hubs, `address:port` each
  * @returns its URL, once a hub responds through it
  */
-export async function startBalancer(world: World, cluster: Cluster): Promise<{ url: string }> {
+export async function startBalancer(
+  world: World,
+  cluster: Cluster,
+  configure: (bind: string, hubs: readonly string[]) => string = (bind, hubs) =>
+    haproxyConfiguration({ bind, hubs, balance: "leastconn" }),
+): Promise<{ url: string }> {
   const { address, prefix } = cluster.network.machine("balancer");
   const configPath = world.path("haproxy.cfg");
   const bind = `${address}:8080`;
   const hubs = cluster.hubs.map(({ host }) => host);
-  await writeFile(configPath, haproxyConfiguration({ bind, hubs, balance: "leastconn" }));
+  await writeFile(configPath, configure(bind, hubs));
   const [command = "", ...args] = prefix;
   const haproxy = ["haproxy", "-db", "-q", "-f", configPath];
   world.children.command([command, ...args, ...haproxy], world.path("haproxy.log"));

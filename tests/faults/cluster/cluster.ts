@@ -188,10 +188,21 @@ export class Cluster implements WorldPart {
       this.#generations.set(tag, (this.#generations.get(tag) ?? 0) + 1);
     });
     const { url } = await provider.call("about");
-    const child = children.roomhub({
+    await this.join(id, machine, hub, ["--endpoint", url], connectWithinMs);
+  }
+
+  /** `roomhub join` on a machine where a provider of `fake-model` is. @param args - its endpoint, and more */
+  async join(
+    id: string,
+    machine: Machine,
+    hub: { url: string },
+    args: readonly string[],
+    connectWithinMs = 60_000,
+  ): Promise<void> {
+    const child = this.#world.children.roomhub({
       args: [
         ...["join", `${hub.url}/rooms/${this.#code}`, "--id", id, "--nickname", id],
-        ...["--model", "fake-model", "--endpoint", url],
+        ...["--model", "fake-model", ...args],
       ],
       prefix: machine.prefix,
       outputPath: this.#world.path(`${id}-${++this.#files}.log`),
@@ -233,6 +244,15 @@ export class Cluster implements WorldPart {
       ...(await this.#connectionProblems()),
     ];
     await until("all hubs to agree", look, (problems) => problems.length === 0, timeoutMs);
+  }
+
+  /** Resolves when every running hub has a link to every other one, and the participants are connected. */
+  async linked(timeoutMs = 30_000): Promise<void> {
+    const look = async () => [
+      ...(await this.#linkProblems()),
+      ...(await this.#connectionProblems()),
+    ];
+    await until("all hubs to be linked", look, (problems) => problems.length === 0, timeoutMs);
   }
 
   async settle(): Promise<{ calls: number; problems: string[] }> {

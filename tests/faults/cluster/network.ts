@@ -16,9 +16,16 @@ export interface ClusterNetwork extends Disposable {
   cut(one: string, other: string): void;
   /** No packet passes between a machine and any other. */
   isolate(name: string): void;
+  /** Breaks a machine's connections to this port of others: both ends are told, if they say anything. */
+  reset(name: string, port: number): void;
+  /** @returns how many packets of at least so many bytes a machine has sent to this port of others since now */
+  countSent(name: string, port: number, leastBytes: number): () => number;
   /** All packets pass again. */
   heal(): void;
 }
+
+/** Longer than connections that are in use say nothing. */
+const resetSeconds = 0.1;
 
 /** Needs root. Removed with the harness, however that ends. */
 export function createClusterNetwork(children: Children, names: readonly string[]): ClusterNetwork {
@@ -67,6 +74,22 @@ export function createClusterNetwork(children: Children, names: readonly string[
         ...others.map((other) => drop(other, `-s ${alone.address}`)),
         ...others.map(({ address }) => drop(alone, `-s ${address}`)),
       ]);
+    },
+    reset(name, port) {
+      const { prefix } = machine(name);
+      const rule = `INPUT -p tcp --sport ${port} -j REJECT --reject-with tcp-reset`;
+      const iptables = `${prefix.join(" ")} iptables -w`;
+      run([`${iptables} -I ${rule}`, `sleep ${resetSeconds}`, `${iptables} -D ${rule}`]);
+    },
+    countSent(name, port, leastBytes) {
+      const { prefix } = machine(name);
+      const iptables = `${prefix.join(" ")} iptables -w`;
+      run([`${iptables} -A OUTPUT -p tcp --dport ${port} -m length --length ${leastBytes}:65535`]);
+      const [command = "", ...args] = iptables.split(" ");
+      return () => {
+        const { stdout } = spawnSync(command, [...args, "-vnxL", "OUTPUT"], { encoding: "utf8" });
+        return Number(/^ *(\d+) .*length/m.exec(stdout)?.[1]);
+      };
     },
     heal: () =>
       run([...machines.values()].map(({ prefix }) => `${prefix.join(" ")} iptables -w -F INPUT`)),

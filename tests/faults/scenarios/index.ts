@@ -7,6 +7,7 @@ import { clusterHubKilled } from "./cluster/hub-killed.ts";
 import { clusterHubSilent } from "./cluster/hub-silent.ts";
 import { clusterLedger } from "./cluster/ledger-everywhere.ts";
 import { clusterNatsAway } from "./cluster/nats-away.ts";
+import { clusterRoomsHashed } from "./cluster/rooms-hashed.ts";
 import { clusterRollingRestart } from "./cluster/rolling-restart.ts";
 import { contendedLock } from "./rooms/contended-lock.ts";
 import { createdThenKilled } from "./rooms/created-then-killed.ts";
@@ -74,4 +75,5 @@ export const scenarios: readonly Scenario[] = [
   clusterRollingRestart,
   clusterHomeKilled,
   clusterHomeFrozen,
+  clusterRoomsHashed,
 ];
