@@ -24,7 +24,7 @@ export const hopOfJson: ClusterMeasurement = {
   measure: async (world, cluster) => {
     const shape = { shape: { bodyBytes: 1_024 }, connections: 128, rampMs: 60 };
     const times = { warmupMs: 300, windowMs: world.either(1_000, 500) };
-    return cpuOf(world, cluster, { ...shape, ...times }, "responses", 30);
+    return cpuOf(world, cluster, { ...shape, ...times }, "responses", 70);
   },
 };
 
@@ -34,7 +34,7 @@ export const hopOfStreams: ClusterMeasurement = {
   measure: async (world, cluster) => {
     const shape = { bodyBytes: 1_024, plain: { pieces: 100, delayMs: 20 } };
     const times = { rampMs: 400, warmupMs: 200, windowMs: world.either(1_200, 900) };
-    return cpuOf(world, cluster, { shape, connections: 100, ...times }, "tokens", 12);
+    return cpuOf(world, cluster, { shape, connections: 100, ...times }, "tokens", 18);
   },
 };
 
