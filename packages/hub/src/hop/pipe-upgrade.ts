@@ -19,20 +19,29 @@ export function pipeUpgrade(
   { request, socket, head }: { request: IncomingMessage; socket: Duplex; head: Buffer },
 ): Promise<UpgradeOutcome> {
   return new Promise((resolve) => {
-    if (socket.destroyed) return resolve("over");
+    if (socket.destroyed || socket.readableEnded) {
+      socket.destroy();
+      return resolve("over");
+    }
     let wasSent = false;
     const headers = passingHeaders(request.rawHeaders);
     headers.push("connection", "Upgrade", "upgrade", request.headers.upgrade ?? "websocket");
     headers.push(PEER_HEADER, facts);
     const outgoing = requestHttp({ agent, method: request.method, path: request.url, headers });
-    const onClose = () => outgoing.destroy();
-    socket.on("close", onClose);
+    /** Nothing can be agreed any more with one that has ended its side. */
+    const onLeft = () => {
+      socket.destroy();
+      outgoing.destroy();
+    };
+    const stay = () => void socket.off("end", onLeft).off("close", onLeft);
     const end = (outcome: UpgradeOutcome) => {
-      socket.off("close", onClose);
+      stay();
       resolve(outcome);
     };
+    socket.on("end", onLeft).on("close", onLeft);
     outgoing.on("socket", () => void (wasSent = true));
     outgoing.on("upgrade", (response, hop, first) => {
+      stay();
       socket.write(rawHead(response, ["connection", "Upgrade", "upgrade", upgradeOf(response)]));
       if (first.length > 0) socket.write(first);
       if (head.length > 0) hop.write(head);
@@ -43,6 +52,7 @@ export function pipeUpgrade(
         response.resume();
         return end("untaken");
       }
+      stay();
       socket.write(rawHead(response, ["connection", "close"]));
       socket.once("finish", () => socket.destroy());
       void pipeline(response, socket)

@@ -1,117 +1,25 @@
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingMessage,
-  request as requestHttp,
-  type RequestListener,
-  type Server,
-} from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { createServer, type IncomingMessage, request as requestHttp } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { HopAcceptor } from "./accept.ts";
-import { HopDialler } from "./dial.ts";
-import { HOME_ELSEWHERE, PEER_HEADER } from "./heads.ts";
-import { type OpenRequest, Hops } from "./hops.ts";
-import type { PipeOutcome } from "./pipe.ts";
-
-const secret = Buffer.alloc(32, "cluster");
-const ada = { hubId: "00000000000000aa", bootId: "000000a1" };
-const wallMs = () => 1_000_000;
-
-const notHome = { [PEER_HEADER]: HOME_ELSEWHERE };
-
-async function listening(server: Server): Promise<number> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
-
-/** A home that serves hops by `listener`. */
-async function startHome(stack: AsyncDisposableStack, hubId: string, listener: RequestListener) {
-  const self = { hubId, bootId: "000000b1" };
-  const served = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, listener);
-  served.on("checkContinue", listener);
-  const sockets = new Set<Socket>();
-  const acceptor = new HopAcceptor({
-    ...{ self, secret, wallMs },
-    onSocket: (socket) => {
-      sockets.add(socket as Socket);
-      socket.on("close", () => sockets.delete(socket as Socket));
-      served.emit("connection", socket);
-    },
-  });
-  const front = createServer();
-  front.on("upgrade", (request, socket, head) => acceptor.accept(request, socket, head));
-  const port = await listening(front);
-  stack.defer(() => {
-    for (const socket of sockets) socket.destroy();
-    front.closeAllConnections();
-    front.close();
-  });
-  return { ...self, linkUrl: `http://127.0.0.1:${port}`, sockets };
-}
-
-type Home = Awaited<ReturnType<typeof startHome>>;
-
-/** A hub that pipes every request to these, one after the other, until one takes it. */
-async function startEntry(stack: AsyncDisposableStack, ...homes: Home[]) {
-  const outcomes: PipeOutcome["kind"][] = [];
-  const refused: string[] = [];
-  const hops = new Hops({
-    dialler: new HopDialler({ self: ada, secret, wallMs }),
-    targetOf: (hubId) => homes.find((home) => home.hubId === hubId),
-    onRefused: (hubId) => refused.push(hubId),
-  });
-  const server = createServer();
-  const pipe = async (opened: OpenRequest, response: Parameters<RequestListener>[1]) => {
-    for (const home of homes) {
-      const { kind } = await opened.send(home, '{"requestId":"req_1"}');
-      outcomes.push(kind);
-      if (kind === "broken" && !response.headersSent) response.writeHead(502).end();
-      else if (kind === "broken") response.destroy();
-      if (kind !== "untaken") return;
-      if (!opened.canBeSent) break;
-    }
-    response.writeHead(503).end();
-  };
-  const serve: RequestListener = (request, response) =>
-    void pipe(hops.open(request, response), response);
-  server.on("request", serve);
-  server.on("checkContinue", serve);
-  const port = await listening(server);
-  stack.defer(() => {
-    hops.close();
-    server.closeAllConnections();
-    server.close();
-  });
-  return { port, outcomes, refused };
-}
-
-/** What a home got of each request, and `ok` as its response. */
-function recording() {
-  const got: { headers: string[]; url: string; body: string }[] = [];
-  const listener: RequestListener = (request, response) => {
-    void text(request).then((body) => {
-      got.push({ headers: request.rawHeaders, url: request.url ?? "", body });
-      response.end("ok");
-    });
-  };
-  return { got, listener };
-}
-
-/** @returns everything that came until the connection was closed */
-async function raw(port: number, bytes: string): Promise<string> {
-  const socket = connect(port, "127.0.0.1");
-  socket.write(bytes);
-  return text(socket);
-}
+import {
+  bob,
+  cyd,
+  hopsTo,
+  listening,
+  notHome,
+  raw,
+  recording,
+  refusingUrl,
+  startEntry,
+  startHome,
+} from "./hop.fixture.ts";
 
 describe("a request that is piped", () => {
   test("comes with its method, path, headers and body, and what the hub says of its client", async () => {
     await using stack = new AsyncDisposableStack();
     const { got, listener } = recording();
-    const entry = await startEntry(stack, await startHome(stack, "00000000000000bb", listener));
+    const entry = await startEntry(stack, await startHome(stack, bob, listener));
     const response = await raw(
       entry.port,
       "POST /a?b=%20c HTTP/1.1\r\nHost: hub.example\r\nX-Test: 1\r\nX-ROOMHUB-PEER: forged\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc",
@@ -124,13 +32,13 @@ describe("a request that is piped", () => {
       ...["Host", "hub.example", "X-Test", "1", "Content-Length", "3"],
       ...["x-roomhub-peer", '{"requestId":"req_1"}', "Connection", "keep-alive"],
     ]);
-    expect(entry.outcomes).toEqual(["delivered"]);
+    expect(entry.kinds()).toEqual(["delivered"]);
   });
 
   test("uses a connection again, and never one that serves another request", async () => {
     await using stack = new AsyncDisposableStack();
     const waiting: (() => void)[] = [];
-    const home = await startHome(stack, "00000000000000bb", (_request, response) => {
+    const home = await startHome(stack, bob, (_request, response) => {
       waiting.push(() => response.end("ok"));
     });
     const entry = await startEntry(stack, home);
@@ -150,7 +58,7 @@ describe("a request that is piped", () => {
   test("is one request at the home, whatever its framing says at the hub", async () => {
     await using stack = new AsyncDisposableStack();
     const { got, listener } = recording();
-    const entry = await startEntry(stack, await startHome(stack, "00000000000000bb", listener));
+    const entry = await startEntry(stack, await startHome(stack, bob, listener));
     const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
     const heads = [
       `POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n${smuggled}`,
@@ -166,7 +74,7 @@ describe("a request that is piped", () => {
   test("with a long body stands still while the home does not read, and comes whole", async () => {
     await using stack = new AsyncDisposableStack();
     const arrived = Promise.withResolvers<IncomingMessage>();
-    const home = await startHome(stack, "00000000000000bb", (request, response) => {
+    const home = await startHome(stack, bob, (request, response) => {
       arrived.resolve(request);
       request.on("end", () => response.end("ok"));
     });
@@ -199,7 +107,7 @@ describe("a request that is piped", () => {
   test("ends at the home when its client leaves", async () => {
     await using stack = new AsyncDisposableStack();
     const arrived = Promise.withResolvers<IncomingMessage>();
-    const home = await startHome(stack, "00000000000000bb", (request) => arrived.resolve(request));
+    const home = await startHome(stack, bob, (request) => arrived.resolve(request));
     const entry = await startEntry(stack, home);
     const client = requestHttp({ port: entry.port });
     client.on("error", () => {});
@@ -208,48 +116,67 @@ describe("a request that is piped", () => {
     const closed = once(request.socket, "close");
     client.destroy();
     await closed;
-    expect(entry.outcomes).toEqual(["gone"]);
+    expect(entry.kinds()).toEqual(["gone"]);
   });
 });
 
 describe("a hub that is not the home", () => {
   test("says so in a header, and the request goes to the next with every byte of its body", async () => {
     await using stack = new AsyncDisposableStack();
-    const no = await startHome(stack, "00000000000000bb", (request, response) => {
+    const no = await startHome(stack, bob, (request, response) => {
       request.resume();
       request.on("end", () => response.writeHead(421, notHome).end("no"));
     });
     const { got, listener } = recording();
-    const yes = await startHome(stack, "00000000000000cc", listener);
+    const yes = await startHome(stack, cyd, listener);
     const entry = await startEntry(stack, no, yes);
     const body = "x".repeat(60_000);
     const url = `http://127.0.0.1:${entry.port}/`;
     expect(await (await fetch(url, { method: "POST", body })).text()).toBe("ok");
     expect(got[0]?.body).toBe(body);
-    expect(entry.outcomes).toEqual(["untaken", "delivered"]);
+    expect(entry.kinds()).toEqual(["untaken", "delivered"]);
   });
 
-  test("and is cut while it says so leaves the request to the next", async () => {
+  test("may say so before it has the body, and end on it: the next one has every byte, however late it is found", async () => {
     await using stack = new AsyncDisposableStack();
-    const no = await startHome(stack, "00000000000000bb", ({ socket }, response) => {
+    const no = await startHome(stack, bob, ({ socket }, response) => {
       response.writeHead(421, { ...notHome, "content-length": 10 });
-      response.write("n", () => socket.destroy());
+      response.write("cut", () => socket.destroy());
     });
-    const entry = await startEntry(
-      stack,
-      no,
-      await startHome(stack, "00000000000000cc", recording().listener),
-    );
-    expect(await (await fetch(`http://127.0.0.1:${entry.port}/`)).text()).toBe("ok");
+    const { got, listener } = recording();
+    const yes = await startHome(stack, cyd, listener);
+    const hops = hopsTo([no, yes]);
+    stack.defer(() => hops.close());
+    const [refused, found] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
+    const server = createServer((request, response) => {
+      const opened = hops.open(request, response);
+      void opened.send(no, "{}").then(async ({ kind }) => {
+        refused.resolve(kind);
+        await found.promise;
+        await opened.send(yes, "{}");
+      });
+    });
+    stack.defer(() => server.close().closeAllConnections());
+    const port = await listening(server);
+    const client = requestHttp({ port, method: "POST", headers: { "content-length": 90_000 } });
+    client.write("x".repeat(10_000));
+    expect(await refused.promise).toBe("untaken");
+    client.end("y".repeat(80_000));
+    // Meanwhile nothing of it is to be read.
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    found.resolve();
+    const [response] = (await once(client, "response")) as [IncomingMessage];
+    expect(await text(response)).toBe("ok");
+    expect(got[0]?.body).toBe("x".repeat(10_000) + "y".repeat(80_000));
   });
 
   test("may pass on the 421 of a model server, which is a response", async () => {
     await using stack = new AsyncDisposableStack();
     const { got, listener } = recording();
-    const yes = await startHome(stack, "00000000000000bb", (_request, response) => {
+    const yes = await startHome(stack, bob, (_request, response) => {
       response.writeHead(421).end('{"error":{"code":"home_elsewhere"}}');
     });
-    const next = await startHome(stack, "00000000000000cc", listener);
+    const next = await startHome(stack, cyd, listener);
     const entry = await startEntry(stack, yes, next);
     // Unlike this one, `fetch` sends what was misdirected once more.
     const client = requestHttp({ port: entry.port });
@@ -260,37 +187,29 @@ describe("a hub that is not the home", () => {
       421,
       '{"error":{"code":"home_elsewhere"}}',
     ]);
-    expect([entry.outcomes, got]).toEqual([["delivered"], []]);
+    expect([entry.kinds(), got]).toEqual([["delivered"], []]);
   });
 
   test("leaves a request whose body is longer than what is kept to its client", async () => {
     await using stack = new AsyncDisposableStack();
-    const no = await startHome(stack, "00000000000000bb", (request, response) => {
+    const no = await startHome(stack, bob, (request, response) => {
       request.resume();
       request.on("end", () => response.writeHead(421, notHome).end("no"));
     });
     const entry = await startEntry(stack, no, no);
     const url = `http://127.0.0.1:${entry.port}/`;
     const response = await fetch(url, { method: "POST", body: "x".repeat(70_000) });
-    expect([response.status, entry.outcomes]).toEqual([503, ["untaken"]]);
+    expect([response.status, entry.kinds()]).toEqual([503, ["untaken"]]);
   });
 
   test("and is away leaves the request to the next, and is known to refuse", async () => {
     await using stack = new AsyncDisposableStack();
     const { got, listener } = recording();
-    const away = { ...(await startHome(new AsyncDisposableStack(), "00000000000000bb", listener)) };
-    const closed = createServer();
-    const port = await listening(closed);
-    closed.close();
-    const gone = { ...away, linkUrl: `http://127.0.0.1:${port}` };
-    const entry = await startEntry(
-      stack,
-      gone,
-      await startHome(stack, "00000000000000cc", listener),
-    );
+    const gone = { ...bob, linkUrl: await refusingUrl() };
+    const entry = await startEntry(stack, gone, await startHome(stack, cyd, listener));
     const response = await fetch(`http://127.0.0.1:${entry.port}/`, { method: "POST", body: "a" });
     expect([response.status, got[0]?.body]).toEqual([200, "a"]);
-    expect([entry.outcomes, entry.refused]).toEqual([["untaken", "delivered"], [gone.hubId]]);
+    expect([entry.kinds(), entry.refused]).toEqual([["untaken", "delivered"], [gone.hubId]]);
   });
 });
 
@@ -298,26 +217,78 @@ describe("a home that ends", () => {
   test("before its response leaves a request that is not sent again", async () => {
     await using stack = new AsyncDisposableStack();
     const { got, listener } = recording();
-    const dies = await startHome(stack, "00000000000000bb", ({ socket }) => void socket.destroy());
-    const entry = await startEntry(
-      stack,
-      dies,
-      await startHome(stack, "00000000000000cc", listener),
-    );
+    const dies = await startHome(stack, bob, ({ socket }) => void socket.destroy());
+    const entry = await startEntry(stack, dies, await startHome(stack, cyd, listener));
     const response = await fetch(`http://127.0.0.1:${entry.port}/`, { method: "POST", body: "a" });
     expect([response.status, got]).toEqual([502, []]);
-    expect(entry.outcomes).toEqual(["broken"]);
+    expect(entry.kinds()).toEqual(["broken"]);
   });
 
   test("in the middle of its response leaves one that is not whole", async () => {
     await using stack = new AsyncDisposableStack();
-    const dies = await startHome(stack, "00000000000000bb", ({ socket }, response) => {
+    const dies = await startHome(stack, bob, ({ socket }, response) => {
       response.writeHead(200, { "content-length": 10 });
       response.write("12345", () => socket.destroy());
     });
     const entry = await startEntry(stack, dies);
     const response = await fetch(`http://127.0.0.1:${entry.port}/`);
     await expect(response.text()).rejects.toThrow();
-    expect(entry.outcomes).toEqual(["broken"]);
+    expect(entry.kinds()).toEqual(["broken"]);
+  });
+});
+
+describe("a home that has its response before the whole request", () => {
+  test("leaves the client's connection to the hub, which sends nothing more there", async () => {
+    await using stack = new AsyncDisposableStack();
+    const home = await startHome(stack, bob, (_request, response) => {
+      response.writeHead(401, { "content-length": 2 }).end("no");
+    });
+    const entry = await startEntry(stack, home);
+    const client = requestHttp({ port: entry.port, method: "POST" });
+    client.write("x".repeat(1_000));
+    const [response] = (await once(client, "response")) as [IncomingMessage];
+    expect([response.statusCode, await text(response)]).toEqual([401, "no"]);
+    await expect.poll(() => home.sockets.size).toBe(0);
+    expect(entry.kinds()).toEqual(["delivered"]);
+    client.destroy();
+  });
+});
+
+describe("a stream that has begun with comments", () => {
+  const began = { "x-began": "1" };
+
+  test("goes on with the home's stream", async () => {
+    await using stack = new AsyncDisposableStack();
+    const home = await startHome(stack, bob, (_request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end("data: 1\n\n");
+    });
+    const entry = await startEntry(stack, home);
+    const response = await fetch(`http://127.0.0.1:${entry.port}/`, { headers: began });
+    expect(await response.text()).toBe(": waiting\n\ndata: 1\n\n");
+  });
+
+  test("has the refusal of the home, of which a bounded part is kept", async () => {
+    await using stack = new AsyncDisposableStack();
+    const bodies = ["no model", "x".repeat(10_000_000)];
+    const home = await startHome(stack, bob, (_request, response) => {
+      response.writeHead(404).end(bodies.shift());
+    });
+    const entry = await startEntry(stack, home);
+    const ask = () => fetch(`http://127.0.0.1:${entry.port}/`, { headers: began });
+    expect(await (await ask()).text()).toBe(": waiting\n\ndata: no model\n\n");
+    expect((await (await ask()).text()).length).toBeLessThan(200_000);
+    expect(entry.kinds()).toEqual(["refused", "refused"]);
+  });
+
+  test("is broken where the refusal is cut", async () => {
+    await using stack = new AsyncDisposableStack();
+    const home = await startHome(stack, bob, ({ socket }, response) => {
+      response.writeHead(404, { "content-length": 100 });
+      response.write("no mod", () => socket.destroy());
+    });
+    const entry = await startEntry(stack, home);
+    const response = await fetch(`http://127.0.0.1:${entry.port}/`, { headers: began });
+    await expect(response.text()).rejects.toThrow();
+    expect(entry.kinds()).toEqual(["broken"]);
   });
 });

@@ -3,8 +3,8 @@ import {
   type IncomingHttpHeaders,
   type IncomingMessage,
   request as requestHttp,
+  type ServerResponse,
 } from "node:http";
-import type { ServerResponse } from "node:http";
 import type { HopAgent } from "./agent.ts";
 import { HopFailure } from "./dial.ts";
 import { isHomeElsewhere, passingHeaders, PEER_HEADER } from "./heads.ts";
@@ -24,6 +24,8 @@ export type PipeOutcome =
 
 /** So much of a body is kept until the home has taken the request. */
 const maxHeldBytes = 64 * 1024;
+/** So much is read of a refusal that ends a stream. */
+const maxRefusalBytes = 64 * 1024;
 
 /**
  * One client's request on its way to the hub that serves it, perhaps to several, one after the other. Bytes pass as they
@@ -59,24 +61,18 @@ export class PipedRequest {
   }
 
   /** @param facts - value of {@link PEER_HEADER} */
-  send(agent: HopAgent, facts: string): Promise<PipeOutcome> {
-    this.#leave();
-    return new Promise((resolve) => {
-      if (this.#response.destroyed) {
-        resolve({ kind: "gone" });
-        return;
-      }
-      const outgoing = requestHttp({
-        agent,
-        method: this.#request.method,
-        path: this.#request.url,
-        headers: this.#headers(facts),
-      });
-      new PipedResponse(outgoing, this.#response, {
-        begin: () => this.#sendBody(outgoing),
-        resolve,
-      }).listen();
+  async send(agent: HopAgent, facts: string): Promise<PipeOutcome> {
+    if (this.#response.destroyed) return { kind: "gone" };
+    const { method, url: path } = this.#request;
+    const outgoing = requestHttp({ agent, method, path, headers: this.#headers(facts) });
+    const outcome = await new Promise<PipeOutcome>((resolve) => {
+      const begin = () => this.#sendBody(outgoing);
+      new PipedResponse(outgoing, this.#response, { begin, resolve }).listen();
     });
+    this.#leave();
+    // Nothing waits for the rest of it, or of its response.
+    if (!outgoing.writableFinished || outcome.kind === "gone") outgoing.destroy();
+    return outcome;
   }
 
   #headers(facts: string): string[] {
@@ -108,8 +104,8 @@ export class PipedRequest {
     this.#leave = () => {
       request.off("data", onData).off("end", onEnd);
       outgoing.off("drain", onDrain);
-      // Without a listener for them, bytes would be lost between two hubs.
-      request.pause();
+      // Between two hubs nothing listens, and bytes would be lost; after the response they may be.
+      if (!this.#response.writableEnded) request.pause();
       this.#leave = () => undefined;
     };
     request.resume();
@@ -170,18 +166,12 @@ class PipedResponse {
   #begin(incoming: IncomingMessage): void {
     const response = this.#response;
     if (isHomeElsewhere(incoming)) {
-      this.#end({ kind: "untaken", failure: undefined });
       incoming.resume();
-      // Nobody reads the rest of its body.
-      if (!this.#outgoing.writableFinished) this.#outgoing.destroy();
-      return;
-    }
-    // A stream that has begun with comments goes on.
-    if (response.headersSent && !isStream(incoming)) {
-      void firstText(incoming).then((body) => this.#end({ kind: "refused", body }));
-      return;
+      return this.#end({ kind: "untaken", failure: undefined });
     }
     this.#incoming = incoming;
+    // A stream that has begun with comments goes on with a stream alone.
+    if (response.headersSent && !isStream(incoming)) return this.#readRefusal(incoming);
     if (!response.headersSent) {
       const headers = passingHeaders(incoming.rawHeaders);
       if (incoming.headers.connection === "close") headers.push("connection", "close");
@@ -197,20 +187,29 @@ class PipedResponse {
     });
   }
 
+  #readRefusal(incoming: IncomingMessage): void {
+    let body = "";
+    const end = () => this.#end({ kind: "refused", body });
+    incoming.setEncoding("utf8").on("data", (part: string) => {
+      body += part;
+      if (body.length <= maxRefusalBytes) return;
+      end();
+      incoming.destroy();
+    });
+    incoming.on("end", () => {
+      if (incoming.complete) end();
+    });
+  }
+
   #clientClosed(): void {
-    if (this.#isOver || this.#response.writableFinished) return;
-    this.#end({ kind: "gone" });
-    this.#outgoing.destroy();
+    if (!this.#response.writableFinished) this.#end({ kind: "gone" });
   }
 
   #failed(error: Error | undefined): void {
     // What came whole is delivered, whatever becomes of the connection.
     if (this.#incoming?.complete === true) return;
-    if (this.#incoming !== undefined)
-      this.#end({ kind: "broken", headers: this.#incoming.headers });
-    else if (!this.#wasSent)
-      this.#end({ kind: "untaken", failure: error instanceof HopFailure ? error : undefined });
-    else if (error !== undefined) this.#end({ kind: "broken", headers: undefined });
+    if (this.#wasSent) this.#end({ kind: "broken", headers: this.#incoming?.headers });
+    else this.#end({ kind: "untaken", failure: error instanceof HopFailure ? error : undefined });
   }
 
   #end(outcome: PipeOutcome): void {
@@ -220,21 +219,6 @@ class PipedResponse {
     this.#response.off("drain", this.#onDrain);
     this.#options.resolve(outcome);
   }
-}
-
-const maxRefusalBytes = 64 * 1024;
-
-async function firstText(incoming: IncomingMessage): Promise<string> {
-  let text = "";
-  try {
-    for await (const part of incoming.setEncoding("utf8")) {
-      text += part;
-      if (text.length > maxRefusalBytes) break;
-    }
-  } catch {
-    // What came before the connection was lost may say enough.
-  }
-  return text;
 }
 
 function isStream({ statusCode, headers }: IncomingMessage): boolean {

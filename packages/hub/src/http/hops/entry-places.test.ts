@@ -1,4 +1,5 @@
 import { SURFACES } from "@roomhub/protocol";
+import { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
@@ -80,7 +81,7 @@ function arriving(
       over.resolve();
     },
   };
-  hub.request(target, request, response as ServerResponse);
+  hub.request(target, request, Object.assign(new EventEmitter(), response) as ServerResponse);
   return { said, over: over.promise };
 }
 
@@ -146,5 +147,5 @@ test("a home that refuses a request whose stream has begun ends that with its ow
   await expect.poll(() => left).toHaveLength(1);
   expect(left[0]).toContain('"message":"ada has 100 requests waiting."');
   expect(left[0]).toContain('"code":"queue_full"');
-  expect(said).toEqual(["req_1 piped to 3"]);
+  await expect.poll(() => said).toEqual(["req_1 piped to 3", "bb told: req_1 delivered"]);
 });

@@ -10,6 +10,7 @@ import type { LostRequest } from "../../operations/homes/lost-requests.ts";
 import type { Arrival, RoomPlaces, TunnelDial } from "../front-deps.ts";
 import type { PeerReader } from "../peer.ts";
 import { tunnelUrl } from "../tunnels/tunnel-url.ts";
+import { discardRest } from "../unread-rest.ts";
 import { encodeHopFacts } from "./hop-facts.ts";
 
 /** Another hub's home of a room. */
@@ -128,6 +129,10 @@ export class EntryPlaces implements RoomPlaces {
     const startedMs = read?.startedMs ?? nowMs();
     // With the comments of a stream, which nothing else begins with.
     const hasBegun = response.headersSent;
+    // A home may refuse what its client is still sending.
+    response.once("prefinish", () => {
+      if (!request.complete) discardRest(request);
+    });
     const pipe = async (place: There): Promise<"over" | "again"> => {
       const { home } = place;
       // So that its client's next request comes to a hub that stays.
@@ -143,6 +148,7 @@ export class EntryPlaces implements RoomPlaces {
           return "again";
         case "refused":
           breakOff(response, target, refusalIn(outcome.body), true);
+          await pipes.tell(home.hubId, target.requestId, "delivered", request);
           return "over";
         case "broken":
           this.#lost(target, outcome.headers);
