@@ -81,8 +81,6 @@ export class HubHomes {
   readonly #others: OtherHubs;
   readonly #lostRequests: LostRequests;
   readonly events: EventsElsewhere;
-  /** which hub a connection comes from */
-  readonly #peers = new WeakMap<object, HubIdentity>();
   #linkUrl = "";
   #isOpen = false;
 
@@ -136,7 +134,7 @@ export class HubHomes {
       ...{ self, secret, wallMs },
       onSocket: (socket, kind, peer) => {
         if (kind === "control") return this.#control.accept(socket, peer);
-        this.#peers.set(socket, peer);
+        this.hops.accepted(socket, peer);
         parts.serve(socket);
       },
     });
@@ -149,7 +147,16 @@ export class HubHomes {
         participants: parts.operations().registry.participantCount,
         isDraining: parts.isDraining(),
       }),
-      links: this.#control,
+      links: {
+        isOpen: (hubId) => this.#control.isOpen(hubId),
+        problemOf: (hubId) => this.#control.problemOf(hubId),
+        hubPresent: (presence) => this.#control.hubPresent(presence),
+        hubLeft: (hubId) => this.#control.hubLeft(hubId),
+        hubGone: (hub) => {
+          this.#control.hubGone(hub);
+          this.hops.hubGone(hub);
+        },
+      },
       ...{ log, nowMs },
     });
     this.homes = new RoomHomes({
@@ -184,7 +191,6 @@ export class HubHomes {
       ...{ self, homes: this.homes, hops: this.hops, control: this.#control },
       ...{ deliveries: this.deliveries, nowMs, isDraining: parts.isDraining },
       refuseAtLimit: parts.refuseAtLimit,
-      peerOf: (socket) => this.#peers.get(socket),
       isNear: (hubId) => this.roll.hubs.isOnThisComputer(hubId),
       takeOffer: (code, from, snapshot) => this.handOvers.takeOffer(code, from, snapshot),
       hubOfSession: (session) => this.#hubOfSession(session),
@@ -246,7 +252,7 @@ export class HubHomes {
 
   /** It is of another hub, which stops. */
   endsWithHub(connection: object): boolean {
-    const peer = this.#peers.get(connection);
+    const peer = this.hops.peerOf(connection);
     if (peer === undefined) return false;
     const hub = this.roll.hubs.get(peer.hubId);
     return hub?.bootId !== peer.bootId || hub.isDraining;

@@ -1,6 +1,5 @@
 import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
-import type { HubIdentity } from "./domain/hub-identity.ts";
 import type { ControlSockets } from "./hop/control.ts";
 import type { Hops } from "./hop/hops.ts";
 import type { Deliveries } from "./http/hops/deliveries.ts";
@@ -18,8 +17,6 @@ export interface HubPlacesOptions extends Omit<
   hops: Hops;
   control: ControlSockets;
   deliveries: Deliveries;
-  /** Which other hub a connection comes from. */
-  peerOf: (socket: object) => HubIdentity | undefined;
   /** It runs on this computer. */
   isNear: (hubId: string) => boolean;
   takeOffer: TakeOffer;
@@ -35,7 +32,8 @@ export class HubPlaces {
 
   constructor(options: HubPlacesOptions) {
     this.#options = options;
-    const { peerOf, isNear, homes, deliveries, takeOffer } = options;
+    const { hops, isNear, homes, deliveries, takeOffer } = options;
+    const peerOf = (socket: object) => hops.peerOf(socket);
     this.pipedPeers = createPipedPeerReader({
       ...{ tokenFrom, hostTokenFrom },
       factsOf: (request) => this.piped.factsOf(request),

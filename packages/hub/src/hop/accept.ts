@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
 import {
@@ -11,6 +12,8 @@ import {
 } from "./proof.ts";
 
 export const HOP_PROTOCOL = "roomhub-hop";
+/** A connection on which nothing passes is looked at after it. */
+export const ALIVE_PROBE_MS = 5_000;
 /** What a refused dialler may go by: this hub's clock, epoch ms. */
 export const TIME_HEADER = "x-roomhub-time";
 
@@ -42,6 +45,8 @@ export class HopAcceptor {
       socket.end(this.#refusal(claim));
       return;
     }
+    // The other hub's computer may fall silent.
+    if (socket instanceof Socket) socket.setKeepAlive(true, ALIVE_PROBE_MS);
     socket.write(this.#response(claim));
     if (head.length > 0) socket.unshift(head);
     this.#options.onSocket(socket, claim.kind, claim.from);

@@ -13,11 +13,19 @@ const maxIdle = 128;
 export class HopAgent extends Agent {
   readonly target: HopTarget;
   readonly #dialler: HopDialler;
+  /** also those that became WebSockets, which Node's agent forgets */
+  readonly #sockets = new Set<Duplex>();
+  #isCut = false;
 
   constructor(target: HopTarget, dialler: HopDialler) {
     super({ keepAlive: true, maxFreeSockets: maxIdle, timeout: idleMs, scheduling: "lifo" });
     this.target = target;
     this.#dialler = dialler;
+  }
+
+  /** A hub that was thought dead may be there again. */
+  isFor({ bootId, linkUrl }: HopTarget): boolean {
+    return !this.#isCut && this.target.bootId === bootId && this.target.linkUrl === linkUrl;
   }
 
   override getName(): string {
@@ -34,7 +42,17 @@ export class HopAgent extends Agent {
 
   async #open(opened: (error: Error | null, socket: Duplex) => void): Promise<void> {
     const socket = await this.#dialler.dial(this.target, "requests").catch((error: Error) => error);
-    if (socket instanceof Error) opened(socket, undefined as never);
-    else opened(null, socket);
+    if (socket instanceof Error) return opened(socket, undefined as never);
+    this.#sockets.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket));
+    if (this.#isCut) socket.destroy();
+    opened(null, socket);
+  }
+
+  /** That run of the hub has ended, or this hub does. */
+  override destroy(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+    super.destroy();
   }
 }

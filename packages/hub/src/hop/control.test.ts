@@ -1,75 +1,295 @@
 import { type Duplex, duplexPair } from "node:stream";
-import { setImmediate as turn } from "node:timers/promises";
-import { expect, test } from "vitest";
-import { ControlSockets } from "./control.ts";
-import type { HopTarget } from "./dial.ts";
+import { describe, expect, test } from "vitest";
+import { ControlSockets, type HopNotes } from "./control.ts";
+import { HopFailure, type HopTarget } from "./dial.ts";
+import { ada, bob } from "./hop.fixture.ts";
 
-const low: HopTarget = target("1111111111111111");
-const high: HopTarget = target("2222222222222222");
-
-function target(hubId: string): HopTarget {
-  return { hubId, bootId: hubId.slice(0, 8), linkUrl: `http://${hubId}:5050` };
+/** What lies between two hubs: `refuse` and `lose` are what a dial gets; `cutAfter` so many bytes of ada's. */
+interface Network {
+  state: "open" | "refuse" | "lose";
+  cutAfter: number;
+  /** pairs of the ends of each connection */
+  connections: [Duplex, Duplex][];
+  dials: string[];
 }
 
-/** One of two hubs. A dial is answered by {@link answer}, at both ends when the test says so. */
-function startHub(self: HopTarget, other: HopTarget) {
-  const dials: PromiseWithResolvers<Duplex>[] = [];
-  const said: string[] = [];
-  const control = new ControlSockets({
-    self,
-    dialler: {
-      dial() {
-        const dial = Promise.withResolvers<Duplex>();
-        dials.push(dial);
-        return dial.promise as never;
-      },
-    },
-    onOpen: () => undefined,
-    onReset: () => said.push("reset"),
-    onRefused: () => undefined,
-    onNotes: (_hubId, { delivered = [] }) => said.push(...delivered),
-    nowMs: () => 0,
+/** Two ends of a connection that may break after any byte. */
+function connection(network: Network): [Duplex, Duplex] {
+  const [one, nearOne] = duplexPair();
+  const [other, nearOther] = duplexPair();
+  const cut = () => [one, nearOne, other, nearOther].forEach((end) => end.destroy());
+  nearOne.on("data", (chunk: Buffer) => {
+    nearOther.write(chunk.subarray(0, network.cutAfter));
+    network.cutAfter -= chunk.length;
+    if (network.cutAfter < 0) setImmediate(cut);
   });
-  control.hubPresent(other);
-  return { self, control, dials, said };
+  nearOther.on("data", (chunk: Buffer) => nearOne.write(chunk));
+  nearOne.on("end", () => nearOther.end()).on("close", cut);
+  nearOther.on("end", () => nearOne.end()).on("close", cut);
+  return [one, other];
 }
 
-test("a connection whose other end was closed is reset at once, also where this end could still write", async () => {
-  const { control, said } = startHub(high, low);
-  const [here, there] = duplexPair();
-  control.accept(here, low);
-  expect(control.isOpen(low.hubId)).toBe(true);
-  there.end();
-  await turn();
-  expect(said).toEqual(["reset"]);
-  expect(control.isOpen(low.hubId)).toBe(false);
+function twoHubs() {
+  const network: Network = { state: "open", cutAfter: Infinity, connections: [], dials: [] };
+  let nowMs = 1_000;
+  const make = (self: typeof ada, other: () => ControlSockets) => {
+    const said: string[] = [];
+    const notes: HopNotes[] = [];
+    const control = new ControlSockets({
+      ...{ self, nowMs: () => nowMs },
+      dialler: {
+        async dial(target: HopTarget) {
+          network.dials.push(`${self.hubId.slice(-2)} to ${target.hubId.slice(-2)}`);
+          await settled();
+          if (network.state !== "open")
+            throw new HopFailure(network.state, network.state === "refuse");
+          const [near, far] = connection(network);
+          network.connections.push(self === ada ? [near, far] : [far, near]);
+          other().accept(far, self);
+          return near as never;
+        },
+      },
+      onOpen: () => said.push("open"),
+      onReset: () => said.push("reset"),
+      onRefused: () => said.push("refused"),
+      onNotes: (_hubId, some) => notes.push(some),
+    });
+    return { control, said, notes };
+  };
+  const one = make(ada, () => two.control);
+  const two: ReturnType<typeof make> = make(bob, () => one.control);
+  const present = () => {
+    one.control.hubPresent({ ...bob, linkUrl: "http://b" });
+    two.control.hubPresent({ ...ada, linkUrl: "http://a" });
+  };
+  return {
+    ...{ one, two, network, present },
+    cut: () => network.connections.flat().forEach((end) => end.destroy()),
+    passes: async (ms: number) => {
+      for (const end = nowMs + ms; nowMs < end;) {
+        nowMs += 250;
+        one.control.tick();
+        two.control.tick();
+        await settled();
+      }
+    },
+  };
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 8; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const deliveredIn = (notes: readonly HopNotes[]) =>
+  notes.flatMap(({ delivered = [] }) => delivered);
+
+describe("the connection of two hubs", () => {
+  test("is dialled by the hub with the lower id", async () => {
+    const { one, two, network, present } = twoHubs();
+    present();
+    await settled();
+    expect([network.dials, one.said, two.said]).toEqual([["aa to bb"], ["open"], ["open"]]);
+    expect([one.control.isOpen(bob.hubId), two.control.isOpen(ada.hubId)]).toEqual([true, true]);
+  });
+
+  test("counts as open for a hub whose presence is reported later", async () => {
+    const { one, two } = twoHubs();
+    one.control.hubPresent({ ...bob, linkUrl: "http://b" });
+    await settled();
+    expect([two.said, two.control.isOpen(ada.hubId)]).toEqual([[], false]);
+    two.control.hubPresent({ ...ada, linkUrl: "http://a" });
+    expect([two.said, two.control.isOpen(ada.hubId)]).toEqual([["open"], true]);
+  });
+
+  test("is dialled by both after it broke, and both keep the same one", async () => {
+    const { one, two, network, present, cut, passes } = twoHubs();
+    present();
+    await settled();
+    cut();
+    await passes(1_000);
+    expect(network.dials).toEqual(["aa to bb", "aa to bb", "bb to aa"]);
+    expect([one.said, two.said]).toEqual([
+      ["open", "reset", "open"],
+      ["open", "reset", "open"],
+    ]);
+    const living = network.connections.filter(([near, far]) => !near.destroyed && !far.destroyed);
+    expect(living).toHaveLength(1);
+    one.control.delivered(bob.hubId, "req_1");
+    two.control.delivered(ada.hubId, "req_2");
+    await settled();
+    expect([deliveredIn(one.notes), deliveredIn(two.notes)]).toEqual([["req_2"], ["req_1"]]);
+  });
+
+  test("that is refused is dialled again, and each refusal is reported", async () => {
+    const { one, network, present, passes } = twoHubs();
+    network.state = "refuse";
+    present();
+    await passes(1_500);
+    expect(one.said).toEqual(["refused", "refused", "refused"]);
+    expect(one.control.problemOf(bob.hubId)).toBe("refuse");
+    network.state = "lose";
+    await passes(500);
+    expect(one.said).toHaveLength(3);
+    network.state = "open";
+    await passes(500);
+    expect([one.said.at(-1), one.control.problemOf(bob.hubId)]).toEqual(["open", undefined]);
+  });
+
+  test("is closed after 10 s on which nothing came, and is not open before that is noticed", async () => {
+    const { one, two, present, passes } = twoHubs();
+    present();
+    await settled();
+    await passes(30_000);
+    expect(one.said).toEqual(["open"]);
+    two.control.tick = () => {};
+    await passes(10_000);
+    expect([one.said, one.control.isOpen(bob.hubId)]).toEqual([["open"], true]);
+    await passes(3_250);
+    expect(one.said.slice(0, 2)).toEqual(["open", "reset"]);
+  });
+
+  test("is reset at once where the other end was closed, also where this end could still write", async () => {
+    const { one, two, network, present } = twoHubs();
+    present();
+    await settled();
+    network.connections[0]?.[0].end();
+    await settled();
+    expect([one.said[1], two.said[1], two.control.isOpen(ada.hubId)]).toEqual([
+      ...["reset", "reset", false],
+    ]);
+  });
+
+  test("is not dialled again to a hub that is gone, or that left", async () => {
+    for (const end of ["hubGone", "hubLeft"] as const) {
+      const { one, network, present, cut, passes } = twoHubs();
+      present();
+      await settled();
+      if (end === "hubLeft") one.control.hubLeft(bob.hubId);
+      else one.control.hubGone(bob);
+      cut();
+      await passes(5_000);
+      expect(network.dials.filter((dial) => dial === "aa to bb")).toHaveLength(1);
+      expect([one.said, one.control.isOpen(bob.hubId)]).toEqual([["open"], false]);
+    }
+  });
 });
 
-test("two hubs that dial each other at the same time keep the same connection", async () => {
-  const [one, other] = [startHub(low, high), startHub(high, low)];
-  const [lost, lostThere] = duplexPair();
-  one.control.accept(lost, high);
-  other.control.accept(lostThere, low);
-  lost.destroy();
-  lostThere.destroy();
-  await turn();
-  one.control.tick();
-  other.control.tick();
-  // Each takes the other's handshake before its own is answered.
-  const [byOne, atOther] = duplexPair();
-  const [byOther, atOne] = duplexPair();
-  one.control.accept(atOne, high);
-  other.control.accept(atOther, low);
-  one.dials.at(-1)?.resolve(byOne);
-  other.dials.at(-1)?.resolve(byOther);
-  await turn();
-  await turn();
-  one.control.delivered(high.hubId, "req_1");
-  other.control.delivered(low.hubId, "req_2");
-  await turn();
-  await turn();
-  expect([one.said, other.said]).toEqual([
-    ["reset", "req_2"],
-    ["reset", "req_1"],
-  ]);
+test("the end of an earlier run of a hub does not concern its connection", async () => {
+  const { one, present } = twoHubs();
+  present();
+  await settled();
+  one.control.hubGone({ ...bob, bootId: "000000b0" });
+  await settled();
+  expect([one.said, one.control.isOpen(bob.hubId)]).toEqual([["open"], true]);
+});
+
+describe("notes", () => {
+  test("of one turn are one message, in the order of the events between them", async () => {
+    const { one, two, present } = twoHubs();
+    present();
+    await settled();
+    one.control.delivered(bob.hubId, "req_1");
+    one.control.gone(bob.hubId, "req_2");
+    one.control.epoch(bob.hubId, "AB23CD", 7);
+    one.control.delivered(bob.hubId, "req_3");
+    expect(one.control.event(bob.hubId, { name: "llm.complete" })).toBe(true);
+    one.control.delivered(bob.hubId, "req_4");
+    await settled();
+    expect(two.notes).toEqual([
+      { delivered: ["req_1", "req_3"], gone: ["req_2"], epochs: { AB23CD: 7 } },
+      { event: { name: "llm.complete" } },
+      { delivered: ["req_4"] },
+    ]);
+  });
+
+  test("from before there is a connection are said with it; an event is not taken then", async () => {
+    const { one, two, network, present, passes } = twoHubs();
+    network.state = "lose";
+    present();
+    one.control.delivered(bob.hubId, "req_1");
+    expect(one.control.event(bob.hubId, {})).toBe(false);
+    await settled();
+    network.state = "open";
+    await passes(1_000);
+    expect(two.notes).toEqual([{ delivered: ["req_1"] }]);
+  });
+
+  test("arrive once and in order, after whichever byte their connection breaks", async () => {
+    for (let cutAfter = 0; cutAfter < 400; cutAfter += 1) {
+      const { one, two, network, present, passes } = twoHubs();
+      present();
+      await settled();
+      network.cutAfter = cutAfter;
+      const sent: string[] = [];
+      for (let n = 0; n < 6; n++) {
+        one.control.delivered(bob.hubId, `req_${n}`);
+        two.control.delivered(ada.hubId, `req_${n}`);
+        sent.push(`req_${n}`);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      network.cutAfter = Infinity;
+      await passes(1_000);
+      expect([cutAfter, deliveredIn(two.notes), deliveredIn(one.notes)]).toEqual([
+        ...[cutAfter, sent, sent],
+      ]);
+    }
+  });
+
+  test("arrive when a hub that was thought dead is there again", async () => {
+    const { one, two, network, present, cut, passes } = twoHubs();
+    present();
+    await settled();
+    network.cutAfter = 0;
+    one.control.delivered(bob.hubId, "req_1");
+    await settled();
+    one.control.hubGone(bob);
+    network.state = "lose";
+    cut();
+    network.cutAfter = Infinity;
+    await passes(20_000);
+    expect(two.notes).toEqual([]);
+    network.state = "open";
+    present();
+    await passes(1_000);
+    expect(two.notes).toEqual([{ delivered: ["req_1"] }]);
+  });
+
+  test("of a hub that left in order arrive, and those of its last turn before it closes", async () => {
+    const { one, two, present } = twoHubs();
+    present();
+    await settled();
+    two.control.hubLeft(ada.hubId);
+    one.control.delivered(bob.hubId, "req_1");
+    one.control.close();
+    await settled();
+    expect(two.notes).toEqual([{ delivered: ["req_1"] }]);
+    expect(two.said).toEqual(["open"]);
+  });
+
+  test("are said to the run of a hub that they are meant for", async () => {
+    const { one, two, network, present, passes } = twoHubs();
+    network.state = "lose";
+    present();
+    one.control.delivered(bob.hubId, "req_1");
+    await settled();
+    one.control.hubPresent({ ...bob, bootId: "000000b2", linkUrl: "http://b" });
+    network.state = "open";
+    await passes(1_000);
+    expect(two.notes).toEqual([]);
+  });
+
+  test.each([
+    ["no JSON", "nonsense\n"],
+    ["no message", '{"delivered":["req_1"]}\n'],
+    ["a line without an end", "x".repeat(2 * 1024 * 1024)],
+  ])("that are %s close the connection", async (_what, bytes) => {
+    const { one, network, present } = twoHubs();
+    present();
+    await settled();
+    network.connections[0]?.[1].write(bytes);
+    await settled();
+    await settled();
+    expect(one.said).toContain("reset");
+    expect(one.notes).toEqual([]);
+  });
 });

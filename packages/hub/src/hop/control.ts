@@ -1,6 +1,8 @@
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
+import { closeSoon } from "./close-soon.ts";
 import { type HopDialler, HopFailure, type HopTarget } from "./dial.ts";
+import { Outbox } from "./outbox.ts";
 
 /** What one hub tells another, as few messages as there are turns of the event loop. */
 export interface HopNotes {
@@ -24,6 +26,7 @@ export interface ControlOptions {
   onReset: (hubId: string) => void;
   /** Its computer refused a dial. */
   onRefused: (hubId: string) => void;
+  /** Once for what the other hub has said, in its order, over however many connections it came. */
   onNotes: (hubId: string, notes: HopNotes) => void;
   nowMs: () => number;
 }
@@ -33,10 +36,15 @@ const beatMs = 3_000;
 /** A connection on which nothing came for so long does not count as open. */
 const silentMs = 10_000;
 const redialMs = 400;
-const maxLineBytes = 1024 * 1024;
+/** A run that is judged dead may be heard of again. */
+const rememberedMs = 10 * 60_000;
 
+/** One run of another hub. */
 interface Peer {
-  target: HopTarget;
+  readonly hub: HubIdentity;
+  readonly outbox: Outbox<HopNotes>;
+  /** where it is dialled; undefined while it is not known to be there */
+  target: HopTarget | undefined;
   socket: Duplex | undefined;
   /** This hub dialled the socket. */
   isDialled: boolean;
@@ -50,15 +58,16 @@ interface Peer {
 
 /**
  * One connection to each other hub of the cluster, for what is not a request. The hub with the lower id dials; after it
- * broke both do, so that each sees whether the other one still listens.
+ * broke both do, so that each sees whether the other one still listens. What was not acknowledged on one is said again on
+ * the next.
  */
 export class ControlSockets {
   readonly #options: ControlOptions;
+  /** by run, also those that are not known to be there: they dialled before, or are thought dead */
   readonly #peers = new Map<string, Peer>();
-  /** of hubs that dialled before their presence was reported */
-  readonly #early = new Map<string, { socket: Duplex; bootId: string }>();
-  /** of hubs that have left */
-  readonly #leaving = new Set<Duplex>();
+  /** by hub: the run that is there */
+  readonly #present = new Map<string, Peer>();
+  readonly #sockets = new Set<Duplex>();
   #isFlushDue = false;
   #isClosed = false;
 
@@ -67,72 +76,52 @@ export class ControlSockets {
   }
 
   isOpen(hubId: string): boolean {
-    const peer = this.#peers.get(hubId);
+    const peer = this.#present.get(hubId);
     if (peer?.socket === undefined) return false;
     return this.#options.nowMs() - peer.heardMs <= silentMs;
   }
 
   problemOf(hubId: string): string | undefined {
-    return this.#peers.get(hubId)?.problem;
-  }
-
-  targetOf(hubId: string): HopTarget | undefined {
-    return this.#peers.get(hubId)?.target;
+    return this.#present.get(hubId)?.problem;
   }
 
   hubPresent({ hubId, bootId, linkUrl }: HopTarget): void {
-    const { self, nowMs } = this.#options;
+    const { self } = this.#options;
     if (hubId === self.hubId || this.#isClosed) return;
-    const known = this.#peers.get(hubId);
-    if (known?.target.bootId === bootId) {
-      known.target = { hubId, bootId, linkUrl };
-      return;
-    }
-    known?.socket?.destroy();
-    const dialAtMs = self.hubId < hubId ? nowMs() : undefined;
-    this.#peers.set(hubId, {
-      ...{ target: { hubId, bootId, linkUrl }, socket: undefined, notes: undefined },
-      isDialled: false,
-      ...{ heardMs: 0, saidMs: 0, dialAtMs, problem: undefined },
-    });
-    const early = this.#early.get(hubId);
-    this.#early.delete(hubId);
-    if (early?.bootId === bootId) this.#opened(hubId, early.socket, false);
-    else early?.socket.destroy();
-    if (dialAtMs !== undefined) this.#dial(hubId);
+    const peer = this.#peerOf({ hubId, bootId });
+    const isNew = peer.target === undefined;
+    peer.target = { hubId, bootId, linkUrl };
+    if (!isNew) return;
+    const before = this.#present.get(hubId);
+    if (before !== undefined) this.hubGone(before.hub);
+    this.#present.set(hubId, peer);
+    if (peer.socket !== undefined) this.#options.onOpen(hubId);
+    else if (self.hubId < hubId || peer.saidMs > 0) this.#dial(peer);
   }
 
   /** In order: what it said last may still be on its way, and it closes the connection. */
   hubLeft(hubId: string): void {
-    const { socket } = this.#peers.get(hubId) ?? {};
-    this.#peers.delete(hubId);
-    if (socket === undefined) return;
-    this.#leaving.add(socket);
-    socket.on("close", () => this.#leaving.delete(socket));
+    const peer = this.#present.get(hubId);
+    if (peer === undefined) return;
+    this.#present.delete(hubId);
+    peer.target = undefined;
+    peer.dialAtMs = undefined;
   }
 
-  hubGone(hubId: string): void {
-    const peer = this.#peers.get(hubId);
-    this.#peers.delete(hubId);
-    peer?.socket?.destroy();
+  /** That run of it. */
+  hubGone({ hubId, bootId }: HubIdentity): void {
+    const peer = this.#present.get(hubId);
+    if (peer?.hub.bootId !== bootId) return;
+    this.hubLeft(hubId);
+    peer.socket?.destroy();
   }
 
-  /** Another hub has dialled. */
-  accept(socket: Duplex, { hubId, bootId }: HubIdentity): void {
-    const peer = this.#peers.get(hubId);
-    if (peer?.target.bootId === bootId) {
-      this.#opened(hubId, socket, false);
-      return;
-    }
-    this.#early.get(hubId)?.socket.destroy();
-    this.#early.set(hubId, { socket, bootId });
-    socket.on("error", ignore);
-    socket.on("close", () => {
-      if (this.#early.get(hubId)?.socket === socket) this.#early.delete(hubId);
-    });
+  /** Another hub has dialled, perhaps before its presence is reported. */
+  accept(socket: Duplex, hub: HubIdentity): void {
+    this.#opened(this.#peerOf(hub), socket, false);
   }
 
-  /** Sent with the others of this turn, or once there is a connection; lost when that is. */
+  /** Said with the others of this turn. */
   delivered(hubId: string, requestId: string): void {
     const notes = this.#notesFor(hubId);
     if (notes !== undefined) (notes.delivered ??= []).push(requestId);
@@ -155,40 +144,53 @@ export class ControlSockets {
 
   /** @returns false when there is no connection now */
   event(hubId: string, event: object): boolean {
-    const peer = this.#peers.get(hubId);
+    const peer = this.#present.get(hubId);
     if (peer?.socket === undefined) return false;
     // In the order of the other notes, and in a message of its own: there may be many.
     this.#flush();
-    this.#write(peer, peer.socket, { event });
+    this.#say(peer, { event });
     return true;
   }
 
   /** Four times a second. */
   tick(): void {
     const nowMs = this.#options.nowMs();
-    for (const [hubId, peer] of this.#peers) {
-      if (peer.socket !== undefined) {
-        if (nowMs - peer.saidMs >= beatMs) this.#write(peer, peer.socket, {});
-        if (nowMs - peer.heardMs > silentMs) peer.socket.destroy();
-      } else if (peer.dialAtMs !== undefined && nowMs >= peer.dialAtMs) {
-        this.#dial(hubId);
+    for (const [key, peer] of this.#peers) {
+      const { socket, outbox, dialAtMs } = peer;
+      if (socket !== undefined) {
+        if (outbox.owesWord || nowMs - peer.saidMs >= beatMs) this.#write(peer, outbox.word());
+        if (nowMs - peer.heardMs > silentMs) socket.destroy();
+      } else if (dialAtMs !== undefined && nowMs >= dialAtMs) {
+        this.#dial(peer);
+      } else if (peer.target === undefined && nowMs - peer.heardMs > rememberedMs) {
+        this.#peers.delete(key);
       }
     }
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#flush();
-    // What was written last is still to arrive.
-    for (const { socket } of this.#peers.values()) socket?.end(() => socket.destroy());
-    for (const { socket } of this.#early.values()) socket.destroy();
-    for (const socket of this.#leaving) socket.destroy();
+    this.#isClosed = true;
+    for (const socket of this.#sockets) closeSoon(socket);
+    this.#present.clear();
     this.#peers.clear();
-    this.#early.clear();
+  }
+
+  #peerOf(hub: HubIdentity): Peer {
+    const key = `${hub.hubId} ${hub.bootId}`;
+    const known = this.#peers.get(key);
+    if (known !== undefined) return known;
+    const peer: Peer = {
+      ...{ hub, outbox: new Outbox<HopNotes>(), target: undefined, socket: undefined },
+      ...{ isDialled: false, notes: undefined, dialAtMs: undefined, problem: undefined },
+      ...{ heardMs: this.#options.nowMs(), saidMs: 0 },
+    };
+    this.#peers.set(key, peer);
+    return peer;
   }
 
   #notesFor(hubId: string): HopNotes | undefined {
-    const peer = this.#peers.get(hubId);
+    const peer = this.#present.get(hubId);
     if (peer === undefined) return undefined;
     if (!this.#isFlushDue) {
       this.#isFlushDue = true;
@@ -199,103 +201,78 @@ export class ControlSockets {
 
   #flush(): void {
     this.#isFlushDue = false;
-    for (const peer of this.#peers.values()) {
-      const { notes, socket } = peer;
-      if (notes === undefined || socket === undefined) continue;
+    for (const peer of this.#present.values()) {
+      const { notes } = peer;
       peer.notes = undefined;
-      this.#write(peer, socket, notes);
+      if (notes !== undefined) this.#say(peer, notes);
     }
   }
 
-  #write(peer: Peer, socket: Duplex, notes: HopNotes): void {
-    peer.saidMs = this.#options.nowMs();
-    socket.write(`${JSON.stringify(notes)}\n`);
+  #say(peer: Peer, notes: HopNotes): void {
+    const line = peer.outbox.say(notes);
+    if (line !== undefined) this.#write(peer, line);
   }
 
-  #dial(hubId: string): void {
+  #write(peer: Peer, line: string): void {
+    peer.saidMs = this.#options.nowMs();
+    peer.socket?.write(line);
+  }
+
+  #dial(peer: Peer): void {
     const { dialler, nowMs, onRefused } = this.#options;
-    const peer = this.#peers.get(hubId);
-    if (peer === undefined) return;
+    const { target } = peer;
+    if (target === undefined) return;
     peer.dialAtMs = undefined;
-    dialler.dial(peer.target, "control").then(
-      (socket) => {
-        // Of two that were dialled at the same time the same rule decides at both hubs.
-        if (this.#peers.get(hubId) !== peer) socket.destroy();
-        else this.#opened(hubId, socket, true);
-      },
+    dialler.dial(target, "control").then(
+      (socket) => this.#opened(peer, socket, true),
       (error: unknown) => {
-        if (this.#peers.get(hubId) !== peer || peer.socket !== undefined) return;
+        if (peer.target === undefined || peer.socket !== undefined) return;
         peer.problem = error instanceof Error ? error.message : String(error);
         peer.dialAtMs = nowMs() + redialMs;
-        if (error instanceof HopFailure && error.isRefused) onRefused(hubId);
+        if (error instanceof HopFailure && error.isRefused) onRefused(target.hubId);
       },
     );
   }
 
-  #opened(hubId: string, socket: Duplex, isDialled: boolean): void {
+  #opened(peer: Peer, socket: Duplex, isDialled: boolean): void {
     const { self, onOpen, nowMs } = this.#options;
-    const peer = this.#peers.get(hubId);
-    const before = peer?.socket;
+    const { hub, outbox, socket: before } = peer;
     // Of two that were dialled at the same time, both hubs keep that of the hub with the lower id.
-    const isOwnTurn = self.hubId < hubId;
+    const isOwnTurn = self.hubId < hub.hubId;
     const isSecond =
-      before !== undefined && peer?.isDialled === isOwnTurn && isDialled !== isOwnTurn;
-    if (peer === undefined || (isSecond && nowMs() - peer.heardMs <= beatMs + redialMs)) {
-      socket.on("error", ignore).destroy();
+      before !== undefined && peer.isDialled === isOwnTurn && isDialled !== isOwnTurn;
+    const isUnwanted = this.#isClosed || (isDialled && peer.target === undefined);
+    socket.on("error", ignore);
+    if (isUnwanted || (isSecond && nowMs() - peer.heardMs <= beatMs + redialMs)) {
+      socket.destroy();
       return;
     }
-    peer.socket = socket;
-    peer.isDialled = isDialled;
-    peer.heardMs = nowMs();
-    peer.problem = undefined;
+    Object.assign(peer, { socket, isDialled, heardMs: nowMs(), problem: undefined });
+    peer.dialAtMs = undefined;
+    this.#sockets.add(socket);
     before?.destroy();
-    const read = lineReader((notes) => {
-      peer.heardMs = nowMs();
-      this.#options.onNotes(hubId, notes);
-    });
-    socket.on("error", ignore);
-    // A socket that a server accepted stays half open: its end would be noticed at the second beat after it.
-    socket.on("end", () => socket.destroy());
+    const onNotes = (notes: HopNotes) => this.#options.onNotes(hub.hubId, notes);
+    const read = outbox.opened(onNotes, (line) => this.#write(peer, line));
     socket.on("data", (chunk: Buffer) => {
+      // Of a connection that another one has replaced, the other one says it again.
+      if (peer.socket !== socket) return;
+      peer.heardMs = nowMs();
       if (!read(chunk)) socket.destroy();
     });
-    socket.on("close", () => {
-      if (peer.socket !== socket) return;
-      peer.socket = undefined;
-      if (this.#peers.get(hubId) !== peer) return;
-      peer.dialAtMs = nowMs();
-      this.#options.onReset(hubId);
-    });
-    this.#write(peer, socket, peer.notes ?? {});
-    peer.notes = undefined;
-    onOpen(hubId);
+    // A socket that a server accepted stays half open: its end would be noticed at the second beat after it.
+    socket.on("end", () => socket.destroy());
+    socket.on("close", () => this.#closed(peer, socket));
+    if (peer.target !== undefined) onOpen(hub.hubId);
   }
-}
 
-/** @returns a function that takes bytes; false when they are no notes */
-function lineReader(onNotes: (notes: HopNotes) => void): (chunk: Buffer) => boolean {
-  let rest = "";
-  const decoder = new TextDecoder();
-  return (chunk) => {
-    rest += decoder.decode(chunk, { stream: true });
-    if (rest.length > maxLineBytes) return false;
-    const lines = rest.split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      const notes = parsed(line);
-      if (notes === undefined) return false;
-      onNotes(notes);
-    }
-    return true;
-  };
-}
-
-function parsed(line: string): HopNotes | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
+  #closed(peer: Peer, socket: Duplex): void {
+    this.#sockets.delete(socket);
+    if (peer.socket !== socket) return;
+    peer.socket = undefined;
+    peer.outbox.closed();
+    if (peer.target === undefined || this.#isClosed) return;
+    peer.dialAtMs = this.#options.nowMs();
+    this.#options.onReset(peer.hub.hubId);
   }
 }
 

@@ -3,7 +3,7 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
 import type { HubIdentity } from "../domain/hub-identity.ts";
-import { HOP_PROTOCOL, TIME_HEADER } from "./accept.ts";
+import { ALIVE_PROBE_MS, HOP_PROTOCOL, TIME_HEADER } from "./accept.ts";
 import { type Claim, type HopKind, isAcceptance, PROOF_HEADER, proofOf } from "./proof.ts";
 
 /** Where another hub takes hops. */
@@ -38,7 +38,6 @@ export interface DiallerOptions {
 
 /** A computer that is off says nothing. */
 const dialMs = 2_000;
-const aliveProbeMs = 5_000;
 
 /** Opens connections to other hubs. */
 export class HopDialler {
@@ -104,7 +103,7 @@ function handshake(linkUrl: string, proof: string): Promise<Answer> {
     });
     request.on("upgrade", (response: IncomingMessage, socket: Socket, head: Buffer) => {
       if (head.length > 0) socket.unshift(head);
-      socket.setNoDelay(true).setKeepAlive(true, aliveProbeMs).setTimeout(0);
+      socket.setNoDelay(true).setKeepAlive(true, ALIVE_PROBE_MS).setTimeout(0);
       resolve({ socket, proof: response.headers[PROOF_HEADER] });
     });
     request.on("response", (response) => {

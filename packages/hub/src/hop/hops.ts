@@ -2,6 +2,7 @@ import { type IncomingMessage, request as requestHttp, type ServerResponse } fro
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
 import { HopAgent } from "./agent.ts";
+import { closeSoon } from "./close-soon.ts";
 import { type HopDialler, HopFailure, type HopTarget } from "./dial.ts";
 import { PEER_HEADER } from "./heads.ts";
 import { PipedRequest, type PipeOutcome } from "./pipe.ts";
@@ -41,6 +42,8 @@ export class Hops {
   readonly #options: HopsOptions;
   /** by hub: one run each, the latest */
   readonly #agents = new Map<string, HopAgent>();
+  /** which hub a connection comes from */
+  readonly #accepted = new Map<Duplex, HubIdentity>();
 
   constructor(options: HopsOptions) {
     this.#options = options;
@@ -111,16 +114,36 @@ export class Hops {
     return agent !== undefined && (await tellHub(agent, path, message));
   }
 
+  /** Another hub has dialled, to send requests. */
+  accepted(socket: Duplex, hub: HubIdentity): void {
+    this.#accepted.set(socket, hub);
+    socket.on("close", () => this.#accepted.delete(socket));
+  }
+
+  /** Which hub a connection comes from. */
+  peerOf(socket: object): HubIdentity | undefined {
+    return this.#accepted.get(socket as Duplex);
+  }
+
+  /** That run of a hub is dead: what was sent to a silent computer would wait for minutes. */
+  hubGone({ hubId, bootId }: HubIdentity): void {
+    const agent = this.#agents.get(hubId);
+    if (agent?.target.bootId === bootId) agent.destroy();
+    for (const [socket, hub] of this.#accepted)
+      if (hub.hubId === hubId && hub.bootId === bootId) socket.destroy();
+  }
+
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy();
     this.#agents.clear();
+    for (const socket of this.#accepted.keys()) closeSoon(socket);
   }
 
   #agentOf({ hubId, bootId }: HubIdentity): HopAgent | undefined {
     const target = this.#options.targetOf(hubId);
     if (target === undefined || target.bootId !== bootId) return undefined;
     const known = this.#agents.get(hubId);
-    if (known?.target.bootId === bootId && known.target.linkUrl === target.linkUrl) return known;
+    if (known?.isFor(target) === true) return known;
     known?.destroy();
     const agent = new HopAgent(target, this.#options.dialler);
     this.#agents.set(hubId, agent);

@@ -23,7 +23,7 @@ export interface RollCallOptions {
     hubPresent(presence: HubPresence): void;
     /** in order: what runs at it may finish */
     hubLeft(hubId: string): void;
-    hubGone(hubId: string): void;
+    hubGone(hub: HubIdentity): void;
   };
   log: Pick<Log, "warn">;
   nowMs: () => number;
@@ -105,7 +105,7 @@ export class RollCall {
     const { links, nowMs } = this.#options;
     const isLinkOpen = (hubId: string) => links.isOpen(hubId);
     const sight = { nowMs: nowMs(), directoryUpSinceMs, isLinkOpen };
-    for (const { hubId } of this.hubs.judge(sight)) links.hubGone(hubId);
+    for (const hub of this.hubs.judge(sight)) links.hubGone(hub);
   }
 
   /** Whether a hub may be dead, as another hub says: it has missed a beat, and no link to it responds. */

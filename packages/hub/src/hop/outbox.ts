@@ -1,0 +1,95 @@
+/** What is on the line: notes have a number, and each message says which number of the other side was heard last. */
+type Message<Notes> = Notes & { number?: number; heard: number };
+
+/** The oldest are lost beyond it: a hub that hears nothing for so long is dead. */
+const maxUnheard = 10_000;
+const maxLineLength = 1024 * 1024;
+
+/**
+ * What is said between two runs of hubs, in both directions: each note arrives once, in order, over however many
+ * connections. What the other side has not acknowledged is said again on the next one.
+ */
+export class Outbox<Notes extends object> {
+  #last = 0;
+  readonly #unheard: { number: number; line: string }[] = [];
+  /** of the other side */
+  #heard = 0;
+  #acknowledged = 0;
+  /** The other side of this connection has said what it heard last. */
+  #isInStep = false;
+
+  /** Something was heard and not acknowledged. */
+  get owesWord(): boolean {
+    return this.#heard > this.#acknowledged;
+  }
+
+  /** A line without notes: it acknowledges, and is a sign of life. */
+  word(): string {
+    this.#acknowledged = this.#heard;
+    return `${JSON.stringify({ heard: this.#heard })}\n`;
+  }
+
+  /** @returns the line to write now; undefined: it follows with the next connection */
+  say(notes: Notes): string | undefined {
+    const number = (this.#last += 1);
+    const line = `${JSON.stringify({ ...notes, number, heard: this.#heard })}\n`;
+    this.#acknowledged = this.#heard;
+    this.#unheard.push({ number, line });
+    if (this.#unheard.length > maxUnheard) this.#unheard.shift();
+    return this.#isInStep ? line : undefined;
+  }
+
+  /**
+   * There is a connection.
+   *
+   * @param onNotes - called once for each note of the other side
+   * @returns a function that takes its bytes; false when they are no messages
+   */
+  opened(
+    onNotes: (notes: Notes) => void,
+    write: (line: string) => void,
+  ): (chunk: Buffer) => boolean {
+    this.#isInStep = false;
+    const decoder = new TextDecoder();
+    let rest = "";
+    write(this.word());
+    return (chunk) => {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        const message = parsed<Notes>(line);
+        if (message === undefined) return false;
+        this.#hear(message, onNotes, write);
+      }
+      return rest.length <= maxLineLength;
+    };
+  }
+
+  closed(): void {
+    this.#isInStep = false;
+  }
+
+  #hear(
+    { number, heard, ...notes }: Message<Notes>,
+    onNotes: (notes: Notes) => void,
+    write: (line: string) => void,
+  ): void {
+    while ((this.#unheard[0]?.number ?? Infinity) <= heard) this.#unheard.shift();
+    if (!this.#isInStep) {
+      this.#isInStep = true;
+      for (const { line } of this.#unheard) write(line);
+    }
+    if (number === undefined || number <= this.#heard) return;
+    this.#heard = number;
+    onNotes(notes as unknown as Notes);
+  }
+}
+
+function parsed<Notes>(line: string): Message<Notes> | undefined {
+  try {
+    const value = JSON.parse(line) as Partial<Message<Notes>> | null;
+    return typeof value?.heard === "number" ? (value as Message<Notes>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
