@@ -63,7 +63,7 @@ export class HandOvers {
     if (!parts.operations().registry.hasCode(code)) return undefined;
     const place = homes.placeOf(code);
     if (place.kind === "wait") return undefined;
-    return place.kind === "here" ? place : { kind: "there", hubId: place.home.hubId };
+    return place.kind === "here" ? place : { kind: "there", hub: place.home };
   };
 
   // — at the home before —

@@ -195,7 +195,7 @@ export class HubHomes {
       takeOffer: (code, from, snapshot) => this.handOvers.takeOffer(code, from, snapshot),
       hubOfSession: (session) => this.#hubOfSession(session),
       urlOf: (hubId) => this.roll.hubs.get(hubId)?.advertiseUrl,
-      lost: (code, lost) => this.#lostRequests.add(code, lost),
+      lost: (code, lost, from) => this.#lostRequests.add(code, lost, from),
     });
     this.registrations = new RegistrationWriter({
       directory,

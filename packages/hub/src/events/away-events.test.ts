@@ -29,7 +29,7 @@ test("what happens in a room that is on its way waits for its home, in order", (
   for (const name of ["llm.request", "llm.complete"] as const)
     lab.events.divert("AB23CD", name, () => "", { requestId: "1" });
   expect(lab.said).toEqual([]);
-  lab.home = { kind: "there", hubId: "bb" };
+  lab.home = { kind: "there", hub: { hubId: "bb", bootId: "b1" } };
   lab.isConnected = false;
   lab.events.tick();
   expect(lab.said).toEqual([]);

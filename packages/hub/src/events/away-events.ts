@@ -1,4 +1,5 @@
 import type { EventName, EventPayloads } from "@roomhub/protocol";
+import type { HubIdentity } from "../domain/hub-identity.ts";
 import type { EventBus } from "./bus.ts";
 import type { DivertEvent } from "./emit.ts";
 
@@ -11,7 +12,7 @@ export interface AwayEvent {
 }
 
 /** Where a room is served: here, or at another hub. */
-export type Served = { kind: "here" } | { kind: "there"; hubId: string };
+export type Served = { kind: "here" } | { kind: "there"; hub: HubIdentity };
 
 export interface AwayEventsOptions {
   bus: () => Pick<EventBus, "publish">;
@@ -96,7 +97,7 @@ export class AwayEvents {
     while (waiting[0] !== undefined) {
       const [event] = waiting;
       if (home.kind === "here") this.#publish(event);
-      else if (!send(home.hubId, event)) return;
+      else if (!send(home.hub.hubId, event)) return;
       waiting.shift();
     }
     this.#waiting.delete(code);

@@ -71,7 +71,7 @@ export interface EntryPlacesDeps {
   /** Where agents reach another hub. */
   urlOf: (hubId: string) => string | undefined;
   /** The home of the room ended while it served the request: its next home says so in the room's events. */
-  lost: (code: string, lost: LostRequest) => void;
+  lost: (code: string, lost: LostRequest, from: HopHub) => void;
   isDraining: () => boolean;
   /** @throws HubError `hub_overloaded` */
   refuseAtLimit: (underWay: number) => void;
@@ -151,7 +151,7 @@ export class EntryPlaces implements RoomPlaces {
           await pipes.tell(home.hubId, target.requestId, "delivered", request);
           return "over";
         case "broken":
-          this.#lost(target, outcome.headers);
+          this.#lost(target, home, outcome.headers);
           if (!response.headersSent) throw homeLost();
           breakOff(response, target, homeLost(), hasBegun || isStream(outcome.headers));
           return "over";
@@ -197,16 +197,21 @@ export class EntryPlaces implements RoomPlaces {
   }
 
   /** Where its response began, the headers say who served it. */
-  #lost({ code, requestId, surface }: Arrival, headers: IncomingHttpHeaders = {}): void {
+  #lost(
+    { code, requestId, surface }: Arrival,
+    from: HopHub,
+    headers: IncomingHttpHeaders = {},
+  ): void {
     if (surface === undefined) return;
     const headerOf = (name: string) => headers[name]?.toString();
-    this.#deps.lost(code, {
+    const lost = {
       ...{ requestId, protocol: surface.protocol },
       participantId: headerOf("x-roomhub-participant"),
       model: headerOf("x-roomhub-model"),
       attempts: Number(headerOf("x-roomhub-attempts") ?? 0),
       queueMs: Number(headerOf("x-roomhub-queue-ms") ?? 0),
-    });
+    };
+    this.#deps.lost(code, lost, from);
   }
 
   #place(target: Arrival, open: () => Piped): void {

@@ -33,9 +33,18 @@ test("a lost request is told to the next home as soon as there is one, and once"
   const lab = startLost();
   lab.requests.add("ABC234", lost);
   expect(lab.at(4_000)).toEqual([]);
-  lab.home = { kind: "there", hubId: "h2" };
+  lab.home = { kind: "there", hub: { hubId: "h2", bootId: "b2" } };
   expect(lab.at(4_250)).toEqual(["ABC234 req_1 to h2"]);
   expect(lab.at(70_000)).toHaveLength(1);
+});
+
+test("a lost request is not told to the home that ended with it, but to its next run or another hub", () => {
+  const lab = startLost();
+  lab.home = { kind: "there", hub: { hubId: "h1", bootId: "b1" } };
+  lab.requests.add("ABC234", lost, { hubId: "h1", bootId: "b1" });
+  expect(lab.at(3_000)).toEqual([]);
+  lab.home = { kind: "there", hub: { hubId: "h1", bootId: "b2" } };
+  expect(lab.at(3_250)).toEqual(["ABC234 req_1 to h1"]);
 });
 
 test("a lost request waits at its home for those who watch the room, however soon that is served", () => {

@@ -1,4 +1,5 @@
 import type { InferenceProtocol } from "@roomhub/protocol";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { HubError } from "../../errors.ts";
 import type { Served } from "../../events/away-events.ts";
 import type { OperationContext } from "../context.ts";
@@ -52,6 +53,8 @@ export interface LostRequestsOptions {
 interface Untold {
   code: string;
   lost: LostRequest;
+  /** the home that ended, which the room may seem to have for a while; undefined where another hub tells it */
+  from: HubIdentity | undefined;
   sinceMs: number;
   /** ms: since when this hub has been the home */
   hereMs: number | undefined;
@@ -75,9 +78,9 @@ export class LostRequests {
     this.#options = options;
   }
 
-  /** Of a client of this hub, or of another one that takes this hub for the home. */
-  add(code: string, lost: LostRequest): void {
-    const one = { code, lost, sinceMs: this.#options.nowMs(), hereMs: undefined };
+  /** Of a client of this hub, or of another one that takes this hub for the next home. */
+  add(code: string, lost: LostRequest, from?: HubIdentity): void {
+    const one = { code, lost, from, sinceMs: this.#options.nowMs(), hereMs: undefined };
     if (this.#isPending(one)) this.#untold.push(one);
   }
 
@@ -94,13 +97,15 @@ export class LostRequests {
 
   #isPending(one: Untold): boolean {
     const { homeOf, endsOnce, announce, tell, nowMs } = this.#options;
-    const { code, lost, sinceMs } = one;
+    const { code, lost, from, sinceMs } = one;
     const home = homeOf(code);
-    if (home?.kind === "there") {
-      tell(home.hubId, code, lost);
+    const isNext =
+      home?.kind === "here" || (home !== undefined && home.hub.bootId !== from?.bootId);
+    if (!isNext) return nowMs() - sinceMs < keptMs;
+    if (home.kind === "there") {
+      tell(home.hub.hubId, code, lost);
       return false;
     }
-    if (home === undefined) return nowMs() - sinceMs < keptMs;
     if (one.hereMs === undefined && !endsOnce(lost.requestId)) return false;
     one.hereMs ??= nowMs();
     if (nowMs() < Math.max(sinceMs + watchAgainMs, one.hereMs) + openedMs) return true;
