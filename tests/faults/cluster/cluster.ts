@@ -42,7 +42,7 @@ export class Cluster implements WorldPart {
   /** by id */
   readonly participants = new Map<string, RoomhubChild>();
   readonly #world: World;
-  readonly #rules: LedgerRules = { mayMiss: false, mayBeCut: false };
+  readonly #rules: LedgerRules = { mayMiss: false, mayBeCut: false, cutOff: undefined };
   readonly #asked = new Set<string>();
   readonly #outcomes: CallOutcome[] = [];
   /** by tag: how often a provider worked on it */
@@ -98,6 +98,11 @@ export class Cluster implements WorldPart {
   /** From now on a connection may break without an error frame: the fault is between clients and hubs. */
   connectionsMayBreak(): void {
     this.#rules.mayBeCut = true;
+  }
+
+  /** That hub is cut off from the others, see {@link LedgerRules}. */
+  hasOwnOrder(hub: string): void {
+    this.#rules.cutOff = hub;
   }
 
   baseUrl(hub: { url: string }): string {

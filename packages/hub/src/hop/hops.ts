@@ -42,8 +42,10 @@ export class Hops {
   readonly #options: HopsOptions;
   /** by hub: one run each, the latest */
   readonly #agents = new Map<string, HopAgent>();
-  /** which hub a connection comes from */
-  readonly #accepted = new Map<Duplex, HubIdentity>();
+  /** the open connections of other hubs */
+  readonly #accepted = new Set<Duplex>();
+  /** by connection, also one that has closed: what ran over it asks afterwards */
+  readonly #peers = new WeakMap<object, HubIdentity>();
 
   constructor(options: HopsOptions) {
     this.#options = options;
@@ -116,27 +118,30 @@ export class Hops {
 
   /** Another hub has dialled, to send requests. */
   accepted(socket: Duplex, hub: HubIdentity): void {
-    this.#accepted.set(socket, hub);
+    this.#peers.set(socket, hub);
+    this.#accepted.add(socket);
     socket.on("close", () => this.#accepted.delete(socket));
   }
 
   /** Which hub a connection comes from. */
   peerOf(socket: object): HubIdentity | undefined {
-    return this.#accepted.get(socket as Duplex);
+    return this.#peers.get(socket);
   }
 
   /** That run of a hub is dead: what was sent to a silent computer would wait for minutes. */
   hubGone({ hubId, bootId }: HubIdentity): void {
     const agent = this.#agents.get(hubId);
     if (agent?.target.bootId === bootId) agent.destroy();
-    for (const [socket, hub] of this.#accepted)
-      if (hub.hubId === hubId && hub.bootId === bootId) socket.destroy();
+    for (const socket of this.#accepted) {
+      const peer = this.#peers.get(socket);
+      if (peer?.hubId === hubId && peer.bootId === bootId) socket.destroy();
+    }
   }
 
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy();
     this.#agents.clear();
-    for (const socket of this.#accepted.keys()) closeSoon(socket);
+    for (const socket of this.#accepted) closeSoon(socket);
   }
 
   #agentOf({ hubId, bootId }: HubIdentity): HopAgent | undefined {
