@@ -6,16 +6,16 @@ import { Head } from "./head/head.tsx";
 import { LinkProblem } from "./head/link-problem.tsx";
 import { useShortcuts } from "./head/shortcuts.ts";
 import { useView, type ViewName } from "./head/view-name.ts";
-import { FiguresPanel } from "./how/figures-panel.tsx";
+import { FiguresPanel } from "./figures/figures-panel.tsx";
 import { InvitePanel } from "./invite/invite-panel.tsx";
 import { RoomAddress } from "./invite/room-address.tsx";
-import type { Chat } from "./try/chat.ts";
-import { TryPanel } from "./try/try-panel.tsx";
+import type { Chat } from "./chat/chat.ts";
+import { ChatPanel } from "./chat/chat-panel.tsx";
 import { useRemPx } from "./head/rem-px.ts";
 import type { FeedView } from "./live/room-feed.ts";
 import { LogPanel } from "./log/log-panel.tsx";
-import { RequestsPanel } from "./now/requests-panel.tsx";
-import { ParticipantsPanel } from "./who/participants-panel.tsx";
+import { RequestsPanel } from "./requests/requests-panel.tsx";
+import { ParticipantsPanel } from "./participants/participants-panel.tsx";
 
 export interface AppProps {
   address: Invite;
@@ -88,7 +88,7 @@ function View({ name, address, state, nowMs, chat, remPx, isProjector }: ViewPro
     case "figures":
       return <FiguresPanel state={state} nowMs={nowMs} />;
     case "try":
-      return <TryPanel state={state} chat={chat} />;
+      return <ChatPanel state={state} chat={chat} />;
     case "room":
       return (
         <>

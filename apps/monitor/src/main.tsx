@@ -7,9 +7,9 @@ import { browserTabs } from "./live/browser-tabs.ts";
 import { type FeedView, startFeed } from "./live/room-feed.ts";
 import { createPainter } from "./live/painter.ts";
 import { sharedSource } from "./live/shared-source.ts";
-import { createChat } from "./try/chat.ts";
-import { keptChat } from "./try/kept-chat.ts";
-import { promptSender } from "./try/send-prompt.ts";
+import { createChat } from "./chat/chat.ts";
+import { keptChat } from "./chat/kept-chat.ts";
+import { promptSender } from "./chat/send-prompt.ts";
 import { Unreachable } from "./unreachable.tsx";
 
 /** Texts that change more often cannot be read. */

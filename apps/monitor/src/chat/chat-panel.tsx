@@ -8,13 +8,13 @@ import type { Chat } from "./chat.ts";
 import { chatChoices, type ChatChoices, nextChoice } from "./chat-choices.ts";
 import { isRunning, mostSelectors, type Round } from "./chat-state.ts";
 
-export interface TryPanelProps {
+export interface ChatPanelProps {
   state: RoomState;
   chat: Chat;
 }
 
 /** A chat with a model of the room, or with several side by side. */
-export function TryPanel({ state, chat }: TryPanelProps): VNode {
+export function ChatPanel({ state, chat }: ChatPanelProps): VNode {
   const { selectors, rounds } = chat.state();
   const choices = chatChoices(state.participants.values());
   useFollowedEnd(rounds);
