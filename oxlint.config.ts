@@ -123,7 +123,7 @@ const insideHub: Record<string, AllowedInHub> = {
   domain: { ...pure, rooms: [], files: ["errors"] },
   credentials: { ...pure, node: true, rooms: [], files: ["errors", "stored-digest"] },
   storage: { ...pure, node: true, rooms: ["domain"], files: ["errors", "log", "stored-digest"] },
-  events: { ...pure, rooms: [], files: ["log"] },
+  events: { ...pure, rooms: ["domain"], files: ["log"] },
   operations: {
     ...pure,
     rooms: ["domain", "events", "credentials", "storage"],

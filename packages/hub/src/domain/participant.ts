@@ -142,7 +142,7 @@ export interface Withheld {
 }
 
 /** What its next signs bring. */
-export interface Returning extends Withheld {
+interface Returning extends Withheld {
   /** It has sent a heartbeat and not dialled yet. */
   readonly isHeard?: true;
 }
