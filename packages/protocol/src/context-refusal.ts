@@ -1,3 +1,6 @@
+import { isObject, parseObject } from "./json-object.ts";
+import type { JsonObject } from "./json-object.ts";
+
 /** A provider refuses a request because it does not fit into its model's context. */
 export interface ContextRefusal {
   /** The prompt alone is longer than the context, by the numbers that the provider names. */
@@ -67,21 +70,14 @@ export function readContextRefusal(text: string): ContextRefusal | undefined {
   return { isPromptTooLong: tokens > Number(numbers["context"]) };
 }
 
-function errorIn(text: string): Record<string, unknown> | undefined {
-  try {
-    const body: unknown = JSON.parse(text);
-    if (!isObject(body)) return undefined;
-    const response = body["response"];
-    // A Responses stream has it in its response.
-    const { error } = isObject(response) && isObject(response["error"]) ? response : body;
-    if (isObject(error)) return error;
-    if (typeof error === "string") return { message: error };
-    return body["type"] === "error" || body["object"] === "error" ? body : undefined;
-  } catch {
-    return undefined; // an HTML page, say
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
+function errorIn(text: string): JsonObject | undefined {
+  // Also text that is no JSON, such as an HTML page.
+  const body = parseObject(text);
+  if (body === undefined) return undefined;
+  const response = body["response"];
+  // A Responses stream has it in its response.
+  const { error } = isObject(response) && isObject(response["error"]) ? response : body;
+  if (isObject(error)) return error;
+  if (typeof error === "string") return { message: error };
+  return body["type"] === "error" || body["object"] === "error" ? body : undefined;
 }

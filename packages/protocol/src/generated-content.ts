@@ -1,3 +1,4 @@
+import { isObject } from "./json-object.ts";
 import type { StreamMarker } from "./surface.ts";
 
 /** Keys of a chat stream's `delta` that hold text, reasoning, a refusal, a tool call or sound. */
@@ -57,10 +58,6 @@ function hasFilled(value: unknown, fields: readonly string[]): boolean {
 function isFilled(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   return value !== undefined && value !== null && value !== "";
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 /** Whitespace as JSON encoders write it. */

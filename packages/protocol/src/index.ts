@@ -63,6 +63,7 @@ export {
   LIMITS,
   resolveLimits,
 } from "./limits.ts";
+export { isObject, type JsonObject, parseObject } from "./json-object.ts";
 export { isLiveAndReady } from "./live-and-ready.ts";
 export { isLoopbackHost } from "./loopback-host.ts";
 export { ModelEntry, ModelList } from "./model-list.ts";
@@ -139,3 +140,5 @@ export {
 } from "./surface.ts";
 export { escapeUnprintable, isDeeperThan, printable, utf8Length } from "./text.ts";
 export { findUsage, mergeUsage, readUsage, tokensPerSecond, type Usage } from "./usage.ts";
+export { systemWorld } from "./system-world.ts";
+export { pause, type Timer, type TimeSource, timeoutSignal, type World } from "./world.ts";
