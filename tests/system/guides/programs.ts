@@ -13,7 +13,7 @@ export const buildOnIt: readonly BlockPlan[] = [
   { begins: "import { RoomhubClient }", follow: (block, lab) => watchByScript(block, lab) },
   {
     begins: "// A jury",
-    // Run by examples.test.ts, and below.
+    // Run by examples.slow.test.ts, and below.
     follow(block) {
       expect(block).toBe(readFileSync(join(root, "examples/jury.ts"), "utf8"));
       return Promise.resolve();

@@ -544,8 +544,8 @@ const checks: Record<LimitName, Check> = {
     expect(await lab.isConnected()).toBe(true);
     mute.close();
   },
-  responseSockets: { testedIn: "tests/system/responses-websocket.test.ts" },
-  responseSocketQueue: { testedIn: "tests/system/responses-websocket.test.ts" },
+  responseSockets: { testedIn: "tests/system/responses-websocket.slow.test.ts" },
+  responseSocketQueue: { testedIn: "tests/system/responses-websocket.slow.test.ts" },
   responseSocketMemoryBytes: {
     testedIn: "packages/hub/src/http/responses-socket/turn-memory.test.ts",
   },
@@ -559,7 +559,7 @@ const checks: Record<LimitName, Check> = {
   loadingMs: { testedIn: "packages/provider/src/readiness/server-readiness.test.ts" },
   connectMs: { testedIn: "packages/provider/src/call/provider-client.test.ts" },
   resumeLogBytes: { testedIn: "packages/tunnel/src/back-pressure.test.ts" },
-  resumeMs: { testedIn: "tests/system/resume.test.ts" },
+  resumeMs: { testedIn: "tests/system/resume.slow.test.ts" },
   sweepIntervalMs: { testedIn: "packages/hub/src/domain/liveness.test.ts" },
 };
 
