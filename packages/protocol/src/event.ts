@@ -16,22 +16,27 @@ export type DetailPayloads = {
 export type EventSpelling = "colon" | "dot";
 
 /** Separate from the schemas, so that the SDK does not load them in browsers. */
-export const EVENT_NAMES = [
-  "room.created",
-  "participant.joined",
-  "participant.updated",
-  "participant.left",
-  "participant.offline",
-  "llm.request",
-  "llm.complete",
-  "llm.error",
-] as const satisfies readonly EventName[];
+export const EVENT_NAMES = namesOf<EventName>({
+  "room.created": true,
+  "participant.joined": true,
+  "participant.updated": true,
+  "participant.left": true,
+  "participant.offline": true,
+  "llm.request": true,
+  "llm.complete": true,
+  "llm.error": true,
+});
 
-export const DETAIL_EVENT_NAMES = [
-  "request.queued",
-  "request.first",
-  "request.progress",
-] as const satisfies readonly DetailEventName[];
+export const DETAIL_EVENT_NAMES = namesOf<DetailEventName>({
+  "request.queued": true,
+  "request.first": true,
+  "request.progress": true,
+});
+
+/** A name that is missing in the record is a type error; in an array it would not be. */
+function namesOf<Name extends string>(names: Record<Name, true>): readonly Name[] {
+  return Object.keys(names) as Name[];
+}
 
 export function spellEventName(name: EventName | DetailEventName, spelling: EventSpelling): string {
   return spelling === "dot" ? name : name.replace(".", ":");

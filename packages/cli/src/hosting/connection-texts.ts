@@ -24,7 +24,11 @@ export class ConnectionTexts {
       case "llm.error":
         this.#ended(event.participantId);
         return undefined;
-      default:
+      case "room.created":
+      case "participant.joined":
+      case "participant.offline":
+      case "llm.request":
+      case "llm.complete":
         return undefined;
     }
   }

@@ -24,7 +24,10 @@ export class StandInTexts {
         return this.#lost(event.participantId);
       case "participant.offline":
         return this.#lost(event.participantId);
-      default:
+      case "room.created":
+      case "llm.request":
+      case "llm.complete":
+      case "llm.error":
         return undefined;
     }
   }

@@ -74,7 +74,11 @@ function presenceText(event: HubEvent): string | undefined {
       return `${safe(event.participantId)} left`;
     case "participant.offline":
       return `${safe(event.participantId)} is offline`;
-    default:
+    case "room.created":
+    case "participant.updated":
+    case "llm.request":
+    case "llm.complete":
+    case "llm.error":
       return undefined;
   }
 }
