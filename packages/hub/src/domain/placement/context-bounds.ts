@@ -62,7 +62,7 @@ export class ContextBounds {
     this.#bounds.delete(participant);
   }
 
-  /** Those that are too small for a request. Its `textBytes` are read only where they decide. */
+  /** Those that are too small for a request. */
   tooSmallFor(request: PromptLength, nowMs: number): readonly Participant[] {
     if (this.#bounds.size === 0) return none;
     const found: Participant[] = [];

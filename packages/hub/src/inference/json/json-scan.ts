@@ -1,5 +1,14 @@
-import { firstOfNumber, isWholeNumber, nextOfNumber, type NumberState } from "./json-number.ts";
-import { endOfPlain, isHex, isSimpleEscape } from "./json-string.ts";
+import { EncodedStrings } from "./encoded-strings.ts";
+import {
+  beforeNumber,
+  isDigit,
+  isWholeNumber,
+  nextOfNumber,
+  notInNumber,
+  type NumberState,
+  takesDigits,
+} from "./json-number.ts";
+import { endOfPlain, isEscapedAt, isHex, isSimpleEscape, nextQuote } from "./json-string.ts";
 import type { WantedKey, WantedKeys } from "./wanted-keys.ts";
 
 /** Why bytes are not the JSON we take. */
@@ -14,6 +23,8 @@ export interface JsonMember {
   key: string;
   start: number;
   end: number;
+  /** of these, in `data:` URLs and base64; counted of a value that is not kept */
+  encodedBytes: number;
   /** the value's bytes, each as one character (Latin-1); undefined when they are more than are kept */
   raw: string | undefined;
 }
@@ -53,6 +64,7 @@ const states = Object.freeze({
   number: 9,
   literal: 10,
   end: 11,
+  unread: 12,
 });
 type State = (typeof states)[keyof typeof states];
 
@@ -65,7 +77,8 @@ export const maxMembers = 256;
 /**
  * Checks JSON as its bytes arrive, in any cut, and notes where members of the outermost object stand. Builds nothing,
  * recurses nowhere, and looks at each byte once, so that a body of many megabytes never holds up the event loop.
- * RFC 8259; a text must be one object or array.
+ * RFC 8259; a text must be one object or array. Of a string in a value that is not kept only the end is found: escapes,
+ * control characters and UTF-8 in it are for its reader to judge.
  */
 export class JsonScanner {
   readonly members: JsonMember[] = [];
@@ -88,10 +101,13 @@ export class JsonScanner {
   #key: WantedKey | undefined;
   #valueStart = -1;
   #captured = "";
+  readonly #encoded = new EncodedStrings();
+  /** the next byte of an unread string is escaped */
+  #isEscaped = false;
   #literal = "";
   #literalIndex = 0;
   #hexLeft = 0;
-  #number: NumberState = "minus";
+  #number: NumberState = beforeNumber;
 
   constructor(options: JsonScannerOptions) {
     this.#options = options;
@@ -103,8 +119,7 @@ export class JsonScanner {
     const base = this.#position;
     let index = 0;
     while (index < chunk.length) {
-      index =
-        this.#state === states.string ? this.#skipString(chunk, index) : this.#step(chunk, index);
+      index = this.#step(chunk, index);
       if (this.problem !== undefined) return false;
     }
     if (this.#key !== undefined && this.#valueStart >= 0) {
@@ -143,7 +158,25 @@ export class JsonScanner {
     return { key: wanted.key, start: this.#valueStart };
   }
 
+  /** From the beginning of an unread string, or of the chunk, to its end. */
   #skipString(chunk: Buffer, from: number): number {
+    let start = this.#isEscaped ? from + 1 : from;
+    let end = nextQuote(chunk, start);
+    this.#isEscaped = isEscapedAt(chunk, start, end);
+    while (this.#isEscaped && end < chunk.length) {
+      start = end + 1;
+      end = nextQuote(chunk, start);
+      this.#isEscaped = isEscapedAt(chunk, start, end);
+    }
+    const isCounted = this.#key !== undefined;
+    if (isCounted) this.#encoded.push(chunk, from, end);
+    if (end === chunk.length) return end;
+    if (isCounted) this.#encoded.end();
+    this.#endValue(chunk, end + 1);
+    return end + 1;
+  }
+
+  #readString(chunk: Buffer, from: number): number {
     const index = endOfPlain(chunk, from);
     if (index === chunk.length) return index;
     const byte = chunk[index];
@@ -161,6 +194,10 @@ export class JsonScanner {
   #step(chunk: Buffer, index: number): number {
     const byte = chunk[index] as number;
     switch (this.#state) {
+      case states.unread:
+        return this.#skipString(chunk, index);
+      case states.string:
+        return this.#readString(chunk, index);
       case states.escape:
         return this.#stepEscape(byte, index);
       case states.unicode:
@@ -168,7 +205,7 @@ export class JsonScanner {
       case states.literal:
         return this.#stepLiteral(chunk, byte, index);
       case states.number:
-        return this.#stepNumber(chunk, byte, index);
+        return this.#stepNumber(chunk, index);
       default:
         return this.#stepStructure(chunk, byte, index);
     }
@@ -219,11 +256,7 @@ export class JsonScanner {
     if (this.#depth === 1 && this.#key !== undefined) this.#valueStart = this.#position + index;
     if (byte === 0x7b || byte === 0x5b) return this.#open(byte === 0x7b, index);
     if (this.#depth === 0) return this.#fail(index);
-    if (byte === 0x22) {
-      this.#isKey = false;
-      this.#state = states.string;
-      return index + 1;
-    }
+    if (byte === 0x22) return this.#beginString(index);
     const literal = literals[byte];
     if (literal !== undefined) {
       this.#literal = literal;
@@ -231,10 +264,19 @@ export class JsonScanner {
       this.#state = states.literal;
       return index + 1;
     }
-    const number = firstOfNumber(byte);
-    if (number === undefined) return this.#fail(index);
-    this.#number = number;
+    this.#number = nextOfNumber(beforeNumber, byte);
+    if (this.#number === notInNumber) return this.#fail(index);
     this.#state = states.number;
+    return index + 1;
+  }
+
+  #beginString(index: number): number {
+    const wanted = this.#key;
+    const isRead = wanted !== undefined && wanted.maxKeptBytes > 0;
+    this.#isKey = false;
+    this.#isEscaped = false;
+    this.#state = isRead ? states.string : states.unread;
+    if (!isRead) this.#encoded.begin();
     return index + 1;
   }
 
@@ -282,9 +324,11 @@ export class JsonScanner {
       key: wanted.key,
       start,
       end: start + length,
+      encodedBytes: this.#encoded.bytes,
       raw: isWhole ? this.#captured : undefined,
     });
     this.#captured = "";
+    this.#encoded.bytes = 0;
     this.#key = undefined;
     this.#valueStart = -1;
   }
@@ -345,13 +389,20 @@ export class JsonScanner {
   }
 
   /** A number ends at the first byte that is not its own, which is then looked at again. */
-  #stepNumber(chunk: Buffer, byte: number, index: number): number {
-    const next = nextOfNumber(this.#number, byte);
-    if (next !== undefined) {
-      this.#number = next;
-      return index + 1;
+  #stepNumber(chunk: Buffer, from: number): number {
+    let index = from;
+    let state = this.#number;
+    for (; index < chunk.length; index++) {
+      const byte = chunk[index] as number;
+      // Embeddings are megabytes of digits.
+      if (takesDigits(state) && isDigit(byte)) continue;
+      const next = nextOfNumber(state, byte);
+      if (next === notInNumber) break;
+      state = next;
     }
-    if (!isWholeNumber(this.#number)) return this.#fail(index);
+    this.#number = state;
+    if (index === chunk.length) return index;
+    if (!isWholeNumber(state)) return this.#fail(index);
     this.#endValue(chunk, index);
     return index;
   }

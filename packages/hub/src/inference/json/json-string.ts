@@ -1,32 +1,42 @@
 import { isDigit } from "./json-number.ts";
 
-/** 1 for what ends a string or means something in it: `"`, `\` and control characters. */
-const isSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 0x20 || byte === 0x22 || byte === 0x5c ? 1 : 0,
-);
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Most strings end sooner; a call of native code costs as much as to look at so many bytes. */
+const nearBytes = 32;
+
+/** Where the next quote is; the end of the chunk when there is none. */
+export function nextQuote(chunk: Buffer, from: number): number {
+  const { length } = chunk;
+  const nearEnd = Math.min(length, from + nearBytes);
+  let index = from;
+  while (index < nearEnd && chunk[index] !== quote) index++;
+  if (index < nearEnd || index === length) return index;
+  const found = chunk.indexOf(quote, index);
+  return found === -1 ? length : found;
+}
 
 /**
- * Where a string's plain characters end: at the next of those, or at the end of the chunk.
+ * Whether the byte at `at` is escaped: an odd number of backslashes stands before it.
  *
- * Four at a time, a third faster: nearly all bytes of a request stand in strings.
+ * @param from - where a byte of the string stands that is not escaped
  */
+export function isEscapedAt(chunk: Buffer, from: number, at: number): boolean {
+  let index = at;
+  while (index > from && chunk[index - 1] === backslash) index--;
+  return ((at - index) & 1) === 1;
+}
+
+/** Where plain characters of a string end: at a quote, a backslash or a control character, or at the end of the chunk. */
 export function endOfPlain(chunk: Buffer, from: number): number {
   const { length } = chunk;
   let index = from;
-  for (; index + 3 < length; index += 4) {
-    const found =
-      isSpecialAt(chunk, index) |
-      isSpecialAt(chunk, index + 1) |
-      isSpecialAt(chunk, index + 2) |
-      isSpecialAt(chunk, index + 3);
-    if (found !== 0) break;
+  for (; index < length; index++) {
+    const byte = chunk[index] as number;
+    if (byte < 0x20 || byte === quote || byte === backslash) break;
   }
-  while (index < length && isSpecialAt(chunk, index) === 0) index++;
   return index;
-}
-
-function isSpecialAt(chunk: Buffer, index: number): number {
-  return isSpecial[chunk[index] as number] as number;
 }
 
 /** What may follow a backslash, but for `u`. */

@@ -4,7 +4,6 @@ import { noPrompt, type Prompt } from "../../domain/placement/warm-conversations
 import { HubError } from "../../errors.ts";
 import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
-import { textBytesOf } from "./text-bytes.ts";
 import type { RequestForProvider } from "../upstream.ts";
 
 /** What a client requests, whichever participant serves it. */
@@ -23,7 +22,7 @@ export interface InferenceRequest {
   selectionKey: string;
   /** where its prompt may be warm */
   readonly prompt: Prompt;
-  /** How much of its prompt is text, see {@link textBytesOf}; counted on request, and 0 when it was not before {@link forget}. */
+  /** how much of its prompt is text */
   readonly textBytes: number;
   /** The response that the request goes on from, by its id. */
   readonly previousResponseId: string | undefined;
@@ -87,30 +86,23 @@ export class ModelRequest implements InferenceRequest {
   readonly marker: StreamMarker;
   readonly makesResponse: boolean;
   readonly prompt: Prompt;
+  readonly textBytes: number;
   readonly #surface: Surface;
   readonly previousResponseId: string | undefined;
   readonly #requestsStreamUsage: boolean;
   #request: { body: RequestBody; headers: Record<string, string> } | undefined;
-  #textBytes: number | undefined;
 
   constructor({ surface, body, headers, session, requestsStreamUsage }: ModelRequestOptions) {
     this.selector = body.model;
     this.marker = body.isStream ? surface.marker : "none";
     this.makesResponse = surface.path === "responses" && body.isStored;
     this.prompt = { session, borders: body.promptBorders, bytes: body.promptBytes };
+    this.textBytes = body.textBytes;
     this.#surface = surface;
     const canContinue = surface.protocol === "openResponses";
     this.previousResponseId = canContinue ? body.previousResponseId : undefined;
     this.#requestsStreamUsage = requestsStreamUsage;
     this.#request = { body, headers };
-  }
-
-  get textBytes(): number {
-    if (this.#textBytes === undefined && this.#request !== undefined) {
-      const { chunks, promptMember } = this.#request.body;
-      this.#textBytes = promptMember === undefined ? 0 : textBytesOf(chunks, promptMember);
-    }
-    return this.#textBytes ?? 0;
   }
 
   get protocol(): InferenceProtocol {

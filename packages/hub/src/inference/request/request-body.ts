@@ -17,7 +17,8 @@ export interface RequestBody {
   isStored: boolean;
   /** what the request is about: `messages`, `input` or `prompt` */
   promptBytes: number;
-  promptMember: JsonMember | undefined;
+  /** of these, without `data:` URLs and base64, whose bytes say nothing about tokens */
+  textBytes: number;
   promptBorders: readonly PromptBorder[];
   /** what the client names its conversation by in the body: `prompt_cache_key`, or the session in `metadata.user_id` */
   cacheKey: string | undefined;

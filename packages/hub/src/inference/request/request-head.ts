@@ -8,23 +8,29 @@ import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
 
 /** The longest value the hub reads is a model name. */
 const maxReadBytes = 4_096;
-/** What the hub reads: the selector, and what decides how the answer comes and who may give it. */
-const readFields = [
-  "model",
-  "stream",
-  "previous_response_id",
-  "store",
-  "prompt_cache_key",
-  "metadata",
-  "safety_identifier",
-  "user",
-];
 /** Of these a request has one. */
 const promptFields = ["messages", "input", "prompt"];
-/** The others only count as present. */
+/** All that the hub reads of a request; every other value passes unread. */
 const wanted = new WantedKeys([
-  ...wantedKeys(readFields, maxReadBytes),
-  ...wantedKeys(["stream_options", ...promptFields, ...settingFields], 0),
+  ...wantedKeys(
+    [
+      "model",
+      "stream",
+      "previous_response_id",
+      "store",
+      "prompt_cache_key",
+      "metadata",
+      "safety_identifier",
+      "user",
+      "service_tier",
+    ],
+    maxReadBytes,
+  ),
+  // Where they are, and how long, is all that counts.
+  ...wantedKeys(
+    ["stream_options", "tools", "response_format", ...promptFields, ...settingFields],
+    0,
+  ),
 ]);
 const maxScalarBytes = 1_024;
 
@@ -75,7 +81,7 @@ export class RequestBodyReader {
       isStream: this.#scanner.last("stream")?.raw === "true",
       previousResponseId: textOf(this.#scanner.last("previous_response_id")),
       promptBytes: prompt === undefined ? 0 : prompt.end - prompt.start,
-      promptMember: prompt,
+      textBytes: prompt === undefined ? 0 : prompt.end - prompt.start - prompt.encodedBytes,
       promptBorders: this.#borders.borders,
       cacheKey: textOf(this.#scanner.last("prompt_cache_key")),
       sessionInMetadata: sessionIn(this.#scanner.last("metadata")),
