@@ -138,7 +138,7 @@ test("every row of these tables has a description", () => {
 const beginnings: Record<string, readonly string[]> = {
   "AGENTS.md": ["", "packages/hub/src"],
   "ARCHITECTURE.md": ["", "packages", "packages/hub/src"],
-  "CONTRIBUTING.md": ["", "packages/hub/src", "packages/cli/src"],
+  "CONTRIBUTING.md": [""],
   "SECURITY.md": [""],
   "tests/README.md": ["", "tests"],
 };
@@ -146,7 +146,7 @@ const beginnings: Record<string, readonly string[]> = {
 for (const [document, folders] of Object.entries(beginnings)) {
   test(`every path named in ${document} exists`, () => {
     const paths = namedPaths(text(document));
-    expect(paths.length).toBeGreaterThan(5);
+    expect(paths.length).toBeGreaterThan(1);
     expect(paths.filter((path) => !existsBelow(folders, path))).toEqual([]);
   });
 }
