@@ -397,7 +397,7 @@ const checks: Record<LimitName, Check> = {
     expect(await outcome(lab.ask())).toBe("503 hub_overloaded, later 2");
     expect(lab.provider.openGenerations).toBe(2);
   },
-  assumedConcurrency: { testedIn: "packages/hub/src/domain/concurrency.test.ts" },
+  assumedConcurrency: { testedIn: "packages/hub/src/domain/machine.test.ts" },
   inFlightPerParticipant: () => oneWaits({ inFlightPerParticipant: 2 }, {}),
   async responsesPerRoom() {
     await using lab = await openLab({ responsesPerRoom: 2 });
@@ -547,10 +547,12 @@ const checks: Record<LimitName, Check> = {
   responseSockets: { testedIn: "tests/system/responses-websocket.slow.test.ts" },
   responseSocketQueue: { testedIn: "tests/system/responses-websocket.slow.test.ts" },
   responseSocketMemoryBytes: {
-    testedIn: "packages/hub/src/http/responses-socket/turn-memory.test.ts",
+    testedIn: "packages/hub/src/http/responses-socket/turn-request.test.ts",
   },
-  responseSocketMs: { testedIn: "packages/hub/src/http/responses-socket/socket-life.test.ts" },
-  responseSocketPingMs: { testedIn: "packages/hub/src/http/responses-socket/socket-life.test.ts" },
+  responseSocketMs: { testedIn: "packages/hub/src/http/responses-socket/response-socket.test.ts" },
+  responseSocketPingMs: {
+    testedIn: "packages/hub/src/http/responses-socket/response-socket.test.ts",
+  },
   roomExpiryMs: { testedIn: "packages/hub/src/operations/rooms.test.ts" },
   participantExpiryMs: { testedIn: "packages/hub/src/operations/participants.test.ts" },
   keepaliveCommentMs: { testedIn: "packages/hub/src/inference/response/delivery.test.ts" },

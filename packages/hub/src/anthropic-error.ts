@@ -1,7 +1,7 @@
 import type { FailureStage, Refusal } from "@roomhub/protocol";
 
 /** The `type` of an error on Anthropic's surfaces. */
-export type AnthropicErrorType =
+type AnthropicErrorType =
   | "invalid_request_error"
   | "authentication_error"
   | "permission_error"
@@ -12,7 +12,7 @@ export type AnthropicErrorType =
   | "overloaded_error";
 
 /** The content of an error. `code`, `stage`, `hint` and `participants` are additions of the hub. */
-export interface AnthropicErrorSource {
+interface AnthropicErrorSource {
   message: string;
   status: number;
   code: string;

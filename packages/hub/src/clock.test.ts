@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createClock, systemTime } from "./clock.ts";
-import { createPasswordAttempts } from "./credentials/attempts.ts";
+import { createClock, systemTime, startSweep } from "./clock.ts";
+import { createPasswordAttempts } from "./credentials/throttle.ts";
 import { LivenessTracker } from "./domain/liveness.ts";
 import { aParticipant } from "./domain/room.fixture.ts";
-import { startSweep } from "./sweep.ts";
 
 function handmade() {
   const time = { monotonicMs: 1_000, wallMs: 1_700_000_000_000 };

@@ -1,6 +1,6 @@
 import { ERROR_STATUS, type ErrorCode, type FailureStage, type Refusal } from "@roomhub/protocol";
 
-export interface HubErrorDetails {
+interface HubErrorDetails {
   stage?: FailureStage | undefined;
   /** The next step, as a command where there is one. */
   hint?: string | undefined;

@@ -31,10 +31,9 @@ import {
   releaseParticipants,
   restoreParticipants,
 } from "./operations/homes/restore-participants.ts";
-import { forgetSharedRoom, takeSharedRoom } from "./operations/shared-rooms.ts";
+import { forgetSharedRoom, takeSharedRoom } from "./operations/rooms.ts";
 import type { ClusterOptions } from "./options.ts";
-import { storedRoomOf } from "./storage/stored-room.ts";
-import type { StoredRoom } from "./storage/room-store.ts";
+import { storedRoomOf, type StoredRoom } from "./storage/room-store.ts";
 
 /** Those who watch a room go to its next home soon. */
 const watchAgainMs = 200;

@@ -6,7 +6,7 @@ import { InFlight } from "./inference/in-flight.ts";
 import { ResponseOwners } from "./inference/response-owners.ts";
 import { SlotsBefore } from "./operations/homes/slots-before.ts";
 import { createOffice, peerAt } from "./operations/operations.fixture.ts";
-import { checkRoomPassword } from "./operations/room-password.ts";
+import { checkRoomPassword } from "./operations/join-participant.ts";
 
 const offer = { from: { hubId: "a", bootId: "1", epoch: 1 }, number: 1 };
 

@@ -4,7 +4,7 @@ export type { Hub, HubAddress } from "./hub-api.ts";
 export type { ClusterDirectory } from "./cluster/directory.ts";
 export { importRooms, type ImportedRoom } from "./cluster/import-rooms.ts";
 export { NatsDirectory, type NatsDirectoryOptions } from "./cluster/nats/nats-directory.ts";
-export type { Handout, HandoutFile } from "./http/handout/handout.ts";
+export type { Handout, HandoutFile } from "./http/handed-out.ts";
 export type { HubOptions } from "./options.ts";
 export type { LogFormat } from "./log.ts";
 export type { OwnershipMode } from "./operations/context.ts";
@@ -13,8 +13,8 @@ export {
   type FileRoomStore,
   type FileRoomStoreOptions,
 } from "./storage/file-room-store.ts";
-export { memoryRoomStore } from "./storage/memory-room-store.ts";
-export { readStateFile } from "./storage/read-state-file.ts";
+export { memoryRoomStore } from "./storage/room-store.ts";
+export { readStateFile } from "./storage/file-room-store.ts";
 export type { RoomStore, StoredRoom } from "./storage/room-store.ts";
 export { StateFileLockedError } from "./storage/state-file-lock.ts";
-export { defaultStatePath } from "./storage/state-path.ts";
+export { defaultStatePath } from "./storage/file-room-store.ts";

@@ -1,7 +1,6 @@
 import { array, assert, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createLineWriter, createLog, type LogFormat } from "./log.ts";
-import type { LogFields } from "./log-text.ts";
+import { createLineWriter, createLog, type LogFormat, type LogFields } from "./log.ts";
 
 function written(format: LogFormat, fields: LogFields): string[] {
   const lines: string[] = [];

@@ -1,7 +1,7 @@
 import type { Limits } from "@roomhub/protocol";
 import type { ClusterDirectory } from "./cluster/directory.ts";
 import type { TimeSource } from "./clock.ts";
-import type { Handout } from "./http/handout/handout.ts";
+import type { Handout } from "./http/handed-out.ts";
 import type { LogFormat } from "./log.ts";
 import type { OwnershipMode } from "./operations/context.ts";
 import type { RoomStore } from "./storage/room-store.ts";

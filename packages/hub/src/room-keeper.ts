@@ -1,8 +1,12 @@
 import type { PasswordKeeper, RoomPassword } from "./credentials/passwords.ts";
 import type { Registry } from "./domain/registry.ts";
 import type { Log } from "./log.ts";
-import type { RoomStore, StoredRoom } from "./storage/room-store.ts";
-import { roomFromStored, storedRoomOf } from "./storage/stored-room.ts";
+import {
+  type RoomStore,
+  type StoredRoom,
+  roomFromStored,
+  storedRoomOf,
+} from "./storage/room-store.ts";
 
 /** Keeps the rooms of a registry in a store: read once at the start, written whenever they change. Contract §1. */
 export class RoomKeeper {

@@ -1,5 +1,5 @@
 /** A room password's digest in its stored form. */
-export interface StoredDigest {
+interface StoredDigest {
   /** scrypt's parameters, RFC 7914 §2 */
   N: number;
   r: number;

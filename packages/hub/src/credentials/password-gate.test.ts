@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Guess, PasswordResult } from "./guess.ts";
+import type { Guess, PasswordResult } from "./slow-checks.ts";
 import { type GateLimits, PasswordGate } from "./password-gate.ts";
 import type { RoomPassword } from "./passwords.ts";
 

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 
 const redacted = "[redacted]";
 
@@ -28,4 +29,23 @@ export class Secret {
   [inspect.custom](): string {
     return redacted;
   }
+}
+
+/**
+ * A fingerprint of a value that must not be shown or kept: the first 8 bytes of its HMAC-SHA-256, as 16 hex digits. Only
+ * this process can make it.
+ *
+ * @param purpose - fingerprints of the same value for different purposes have nothing in common
+ */
+type KeyedHash = (purpose: string, value: string) => string;
+
+/** @param key - 32 bytes; random when absent */
+export function createKeyedHash(key: Uint8Array = randomBytes(32)): KeyedHash {
+  return (purpose, value) =>
+    createHmac("sha256", key).update(`${purpose}\0${value}`).digest("hex").slice(0, 16);
+}
+
+/** The key of fingerprints that mean the same at all hubs of a cluster. */
+export function fingerprintKey(secret: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", secret, "", "roomhub fingerprints v1", 32));
 }

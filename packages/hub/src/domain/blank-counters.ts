@@ -1,8 +1,8 @@
-import { nothingReported } from "./concurrency.ts";
+import { nothingReported } from "./machine.ts";
 import type { Participant } from "./participant.ts";
 import { Pace } from "./placement/pace.ts";
 
-export type BlankCounters = Pick<
+type BlankCounters = Pick<
   Participant,
   | "machine"
   | "active"

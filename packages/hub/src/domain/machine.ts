@@ -1,4 +1,5 @@
-import type { Machine, MachineLimits, Participant } from "./participant.ts";
+import type { Machine, MachineLimits, Participant, ReportedLoad } from "./participant.ts";
+import type { Limits } from "@roomhub/protocol";
 
 /** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
 const unboundedLimit = 256;
@@ -112,4 +113,39 @@ export function roomsToWake(roomCode: string, machine: Machine | undefined): rea
     if (member.roomCode !== roomCode) (others ??= new Set()).add(member.roomCode);
   }
   return others === undefined ? [roomCode] : [...others, roomCode];
+}
+
+export const nothingReported: ReportedLoad = Object.freeze({
+  limit: undefined,
+  limitFrom: "engine",
+  elsewhere: 0,
+});
+
+/** How many requests run at once where a participant declares nothing. */
+type ConcurrencyLimits = Pick<Limits, "assumedConcurrency" | "inFlightPerParticipant">;
+
+/**
+ * Sets how many requests may run at once at a participant: as many as it declares, else as its model server reports, else
+ * as are assumed; the last two are bounded by the hub. Contract §3, "Limit of a participant".
+ */
+export function updateLimit(participant: Participant, limits: ConcurrencyLimits): void {
+  setLimit(participant, limits);
+  if (participant.machine !== undefined) updateMachineLimit(participant.machine);
+}
+
+function setLimit(
+  participant: Participant,
+  { assumedConcurrency, inFlightPerParticipant }: ConcurrencyLimits,
+): void {
+  const { config, reported } = participant;
+  if (config.maxConcurrency !== undefined) {
+    participant.limit = config.maxConcurrency;
+    participant.limitFrom = "declared";
+  } else if (reported.limit !== undefined) {
+    participant.limit = Math.min(reported.limit, inFlightPerParticipant);
+    participant.limitFrom = reported.limitFrom;
+  } else {
+    participant.limit = Math.min(assumedConcurrency, inFlightPerParticipant);
+    participant.limitFrom = "default";
+  }
 }

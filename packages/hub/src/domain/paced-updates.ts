@@ -1,8 +1,9 @@
 import type { Participant } from "./participant.ts";
+import { isResting } from "./readiness.ts";
 
 const pauseMs = 5_000;
 
-export interface PacedUpdatesRule {
+interface PacedUpdatesRule {
   /** What an event shows of the participant, as one text that can be compared. */
   shownOf: (participant: Participant, nowMs: number) => string;
   /** the same of a participant of which nothing was announced */
@@ -50,4 +51,105 @@ export class PacedUpdates {
     }
     return due;
   }
+}
+
+/** No participant serves a longer one, and listings of the whole machine repeat it. */
+const longestName = 256;
+const nothingShown = JSON.stringify([undefined]);
+
+/**
+ * When a change of the models that a server has loaded is announced: at once, but at most once in 5 s per participant.
+ * Contract §5. A change that was undone by then is not announced.
+ */
+export class LoadedUpdates {
+  readonly #reports = new WeakMap<Participant, string>();
+  readonly #paced = new PacedUpdates({
+    shownOf,
+    blank: nothingShown,
+    changesByTime: () => false,
+  });
+
+  /**
+   * A participant's agent, or the hub, reports what its server has loaded; undefined when the server does not say. That
+   * holds for all participants of the machine. A report that repeats the one before may be older than another's, and
+   * changes nothing.
+   */
+  report(participant: Participant, reported: readonly string[] | undefined): void {
+    const models = reported?.filter((name) => name.length <= longestName);
+    const report = JSON.stringify([models]);
+    const isNews = report !== (this.#reports.get(participant) ?? nothingShown);
+    const hasMoved = participant.loadedModels === undefined && models !== undefined;
+    if (!isNews && !hasMoved) return;
+    this.#reports.set(participant, report);
+    for (const each of participant.machine?.members ?? [participant]) {
+      each.loadedModels = models;
+      this.#paced.note(each);
+    }
+  }
+
+  /** See {@link PacedUpdates.noteAnnounced}. */
+  noteAnnounced(participant: Participant, nowMs: number): void {
+    this.#paced.noteAnnounced(participant, nowMs);
+  }
+
+  /** See {@link PacedUpdates.takeDue}. */
+  takeDue(nowMs: number): Participant[] {
+    return this.#paced.takeDue(nowMs);
+  }
+}
+
+function shownOf({ loadedModels }: Participant): string {
+  return JSON.stringify([loadedModels]);
+}
+
+const noBudget = JSON.stringify([undefined, undefined, undefined, false]);
+
+/**
+ * Which changes of budgets are announced. Contract §5: a step of 10 % of the day's tokens, other limits, and whether the
+ * participant refuses requests for its budget; at most one event in 5 s.
+ */
+export class BudgetUpdates {
+  readonly #paced = new PacedUpdates({
+    shownOf: shownBudget,
+    blank: noBudget,
+    changesByTime: (participant, nowMs) => isResting(participant, () => nowMs),
+  });
+  readonly #resting = new Set<Participant>();
+
+  /** The budget of a participant, or its rest, is another one. */
+  note(participant: Participant): void {
+    this.#paced.note(participant);
+    if (participant.restsUntilMs !== undefined) this.#resting.add(participant);
+  }
+
+  /** Takes out those whose rest is over, whether or not it was announced. */
+  takeRested(nowMs: number): Participant[] {
+    const rested = [...this.#resting].filter((one) => !isResting(one, () => nowMs));
+    for (const participant of rested) this.#resting.delete(participant);
+    return rested;
+  }
+
+  /** See {@link PacedUpdates.noteAnnounced}. */
+  noteAnnounced(participant: Participant, nowMs: number): void {
+    this.#paced.noteAnnounced(participant, nowMs);
+  }
+
+  /** See {@link PacedUpdates.takeDue}. */
+  takeDue(nowMs: number): Participant[] {
+    return this.#paced.takeDue(nowMs);
+  }
+}
+
+function shownBudget(participant: Participant, nowMs: number): string {
+  const { tokensPerDay, remainingTokens, requestsPerMinute } = participant.budget ?? {};
+  const step =
+    tokensPerDay === undefined || remainingTokens === undefined
+      ? undefined
+      : Math.ceil((10 * remainingTokens) / tokensPerDay);
+  return JSON.stringify([
+    tokensPerDay,
+    requestsPerMinute,
+    step,
+    isResting(participant, () => nowMs),
+  ]);
 }

@@ -26,7 +26,7 @@ export interface Room {
 }
 
 /** What the placement of requests in a room goes by. */
-export interface RoomPlacing {
+interface RoomPlacing {
   readonly serving: ServingIndex;
   readonly warm: WarmConversations;
   readonly sessions: SessionBindings;

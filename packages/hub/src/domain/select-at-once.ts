@@ -3,8 +3,7 @@ import { capabilityOf, isFull, type Participant } from "./participant.ts";
 import { placeRequest } from "./placement/place-request.ts";
 import { isRoutable } from "./readiness.ts";
 import { isPresent, type Room } from "./room.ts";
-import type { Selection, SelectionQuery } from "./selection-query.ts";
-import { isLeftToOthers } from "./stand-in.ts";
+import { type Selection, type SelectionQuery, isLeftToOthers } from "./selection-query.ts";
 
 /**
  * Which participant serves a request at once, found without a look at more participants than needed; undefined when none

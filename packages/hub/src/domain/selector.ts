@@ -1,13 +1,16 @@
 import { isSameModel, type Refusal, withoutLatest } from "@roomhub/protocol";
-import { aliasCommand } from "./aliases/client-default.ts";
+import { aliasCommand, closest } from "./suggest.ts";
 import { exactFirst } from "./placement/serving-index.ts";
 import { capabilityOf, isFull, type Participant } from "./participant.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
 import { isAwaited, isResting, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
-import type { Selection, SelectionQuery, Selector } from "./selection-query.ts";
-import { isLeftToOthers } from "./stand-in.ts";
-import { closest } from "./suggest.ts";
+import {
+  type Selection,
+  type SelectionQuery,
+  type Selector,
+  isLeftToOthers,
+} from "./selection-query.ts";
 
 /**
  * Which participant serves a request. Interface §4 and contract §3.

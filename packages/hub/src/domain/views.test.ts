@@ -2,8 +2,14 @@ import { ModelEntry, ParticipantSummary, type Readiness, Room } from "@roomhub/p
 import { describe, expect, test } from "vitest";
 import type { Participant } from "./participant.ts";
 import { aParticipant, aRoom } from "./room.fixture.ts";
-import { anthropicModels } from "./anthropic-views.ts";
-import { connectionView, modelView, modelViews, participantView, roomView } from "./views.ts";
+import {
+  anthropicModels,
+  connectionView,
+  modelView,
+  modelViews,
+  participantView,
+  roomView,
+} from "./views.ts";
 
 /** Everything a participant or a room could ever carry that must not be shown. */
 const secrets = {

@@ -5,11 +5,14 @@ import type {
   ModelEntry,
   ParticipantSummary,
   Room as RoomView,
+  AnthropicModel,
+  AnthropicModelList,
 } from "@roomhub/protocol";
 import { isConnected, type Participant } from "./participant.ts";
 import { doubtOf, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
-import { standInsLast } from "./stand-in.ts";
+import { standInsLast } from "./selection-query.ts";
+import type { Alias } from "./aliases/alias-table.ts";
 
 /** What others may see of a room. Every field is named, nothing is spread: a new secret cannot slip through. */
 export function roomView(room: Room): RoomView {
@@ -116,7 +119,7 @@ export function modelViews(room: Room, nowMs: number): ModelEntry[] {
 }
 
 /** Every participant that is online, ready ones first, otherwise in join order; stand-ins as in every list. Contract §4. */
-export function onlineReadyFirst(room: Room, nowMs: number): Participant[] {
+function onlineReadyFirst(room: Room, nowMs: number): Participant[] {
   const online = [...room.participants.values()].filter((one) => one.status === "online");
   const ready = online.filter((one) => readinessOf(one) === "ready");
   const others = online.filter((one) => readinessOf(one) !== "ready");
@@ -146,4 +149,31 @@ function sharedMachine({ machine }: Participant): Load["machine"] {
 function pathOf(participant: Participant): Connection["path"] {
   if (participant.tunnel.kind !== "closed") return "tunnel";
   return participant.direct.kind === "refused" ? "none" : "direct";
+}
+
+/**
+ * The participants as in the models list, then the aliases, the oldest first. Contract §4, "Models list".
+ *
+ * Clients of Anthropic's list only names that begin with `claude` or `anthropic`, which a room has as aliases.
+ */
+export function anthropicModels(room: Room, nowMs: number): AnthropicModelList {
+  const data = [
+    ...onlineReadyFirst(room, nowMs).map(anthropicModel),
+    ...room.aliases.list.map(anthropicAlias),
+  ];
+  const first_id = data[0]?.id ?? null;
+  return { data, has_more: false, first_id, last_id: data.at(-1)?.id ?? null };
+}
+
+export function anthropicModel({ id, nickname, model, joinedAt }: Participant): AnthropicModel {
+  return entry(id, `${nickname} (${model})`, joinedAt);
+}
+
+function anthropicAlias({ pattern, targets, createdAt }: Alias): AnthropicModel {
+  return entry(pattern, `${pattern} → ${targets.join(", ")}`, createdAt);
+}
+
+/** @param createdAt - epoch ms */
+function entry(id: string, display_name: string, createdAt: number): AnthropicModel {
+  return { type: "model", id, display_name, created_at: new Date(createdAt).toISOString() };
 }

@@ -14,7 +14,7 @@ export interface AwayEvent {
 /** Where a room is served: here, or at another hub. */
 export type Served = { kind: "here" } | { kind: "there"; hub: HubIdentity };
 
-export interface AwayEventsOptions {
+interface AwayEventsOptions {
   bus: () => Pick<EventBus, "publish">;
   /** undefined while the room has no home that is known */
   homeOf: (code: string) => Served | undefined;

@@ -2,7 +2,7 @@ import type { Limits } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../errors.ts";
 
-export interface BodyLimits {
+interface BodyLimits {
   maxBytes: number;
   /** Name of the limit to turn, for the message. */
   knob: string;

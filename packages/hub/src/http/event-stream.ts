@@ -11,7 +11,7 @@ import { HubError } from "../errors.ts";
 
 const reconnectAfterMs = 2_000;
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   /** undefined for the hub-wide stream */
   roomCode: string | undefined;
   spelling: EventSpelling;

@@ -7,7 +7,7 @@ import type { ReadRequest } from "../inference/inference-call.ts";
 import type { Log } from "../log.ts";
 import type { OperationContext } from "../operations/context.ts";
 import type { authorizeTunnel } from "../operations/participants.ts";
-import type { HandedOut } from "./handout/handed-out.ts";
+import type { HandedOut } from "./handed-out.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
 import type { PeerReader } from "./peer.ts";

@@ -1,12 +1,14 @@
-import type {
-  ClientIdentity,
-  CompletePayload,
-  FailurePayload,
-  InferenceProtocol,
-  Metrics,
-  QueuedPayload,
-  RequestPayload,
-  RequestSummary,
+import {
+  type ClientIdentity,
+  type CompletePayload,
+  type FailurePayload,
+  type InferenceProtocol,
+  type Metrics,
+  type QueuedPayload,
+  type RequestPayload,
+  type RequestSummary,
+  tokensPerSecond,
+  type Usage,
 } from "@roomhub/protocol";
 import type { Participant, SlotHolder } from "../domain/participant.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
@@ -186,4 +188,24 @@ export function failurePayload(
     attempts: facts.attempts,
     queueMs: Math.round(facts.queueMs),
   };
+}
+
+/**
+ * Interface §6: hub-observed, client latency excluded. Unknown values are absent.
+ *
+ * @param ttftMs - to the first generated content or first body byte
+ * @param durationMs - of the whole request
+ */
+export function metricsOf(ttftMs: number, durationMs: number, usage: Usage): Metrics {
+  // Only some programs report it, and ttftMs says as much.
+  const { promptMs: _promptMs, ...counts } = usage;
+  const metrics: Metrics = { ttftMs: rounded(ttftMs), durationMs: rounded(durationMs), ...counts };
+  const speed = tokensPerSecond(usage, durationMs);
+  if (speed !== undefined) metrics.tokensPerSecond = rounded(speed);
+  return metrics;
+}
+
+/** Microseconds are noise in an event. */
+export function rounded(value: number): number {
+  return Math.round(Math.max(0, value) * 100) / 100;
 }

@@ -1,6 +1,6 @@
 import type { Delivery } from "./response/delivery.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
-import { rounded } from "./metrics.ts";
+import { rounded } from "./request-facts.ts";
 
 const progressGapMs = 1_000;
 

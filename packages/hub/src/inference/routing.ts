@@ -1,13 +1,21 @@
-import { type ModelField, readModelField } from "../domain/aliases/model-field.ts";
-import { selectorText, selectTarget } from "../domain/aliases/select-target.ts";
+import {
+  type ModelField,
+  readModelField,
+  selectorText,
+  selectTarget,
+} from "../domain/aliases/model-field.ts";
 import type { Participant } from "../domain/participant.ts";
 import { isLoading, isOverloaded, isRoutable } from "../domain/readiness.ts";
 import { isPresent, type Room } from "../domain/room.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
-import type { Selection, SelectionQuery, Selector } from "../domain/selection-query.ts";
+import {
+  type Selection,
+  type SelectionQuery,
+  type Selector,
+  isLeftToOthers,
+} from "../domain/selection-query.ts";
 import { candidatesFor, isNamed, selectParticipant } from "../domain/selector.ts";
-import { isLeftToOthers } from "../domain/stand-in.ts";
 import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./response/response-headers.ts";
 import type { InferenceRequest } from "./request/inference-request.ts";

@@ -2,14 +2,14 @@ import type { Usage } from "@roomhub/protocol";
 import type { Room } from "../domain/room.ts";
 import type { HubError } from "../errors.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
-import { metricsOf } from "./metrics.ts";
-import type { QueuePlace } from "./queue-place.ts";
 import {
+  metricsOf,
   completePayload,
   failurePayload,
   queuedPayload,
   type RequestFacts,
 } from "./request-facts.ts";
+import type { QueuePlace } from "./queue-place.ts";
 
 /** What was delivered of a complete response. */
 interface Delivered {

@@ -1,5 +1,5 @@
 import type { Limits } from "@roomhub/protocol";
-import type { PasswordAttempts } from "../credentials/attempts.ts";
+import type { PasswordAttempts } from "../credentials/throttle.ts";
 import type { PasswordGate } from "../credentials/password-gate.ts";
 import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
@@ -9,12 +9,10 @@ import type { Machines } from "../domain/machine.ts";
 import type { Registry } from "../domain/registry.ts";
 import type { Room } from "../domain/room.ts";
 import type { Trials } from "../domain/trials.ts";
-import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
-import type { TunnelResumes } from "../domain/tunnel-resumes.ts";
+import type { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { OneByOne } from "../one-by-one.ts";
-import type { BudgetUpdates } from "./budgets/budget-updates.ts";
-import type { LoadedUpdates } from "./loaded-updates.ts";
+import type { BudgetUpdates, LoadedUpdates } from "../domain/paced-updates.ts";
 
 /** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";

@@ -1,6 +1,6 @@
 import type { JoinRequest, Warning } from "@roomhub/protocol";
 import { mintClientKey, mintToken, type MintedToken } from "../credentials/tokens.ts";
-import { updateLimit } from "../domain/concurrency.ts";
+import { updateLimit } from "../domain/machine.ts";
 import type { Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
@@ -15,12 +15,16 @@ import {
   proofOfReturn,
   requireReplaceable,
 } from "./ownership.ts";
-import { assignMachine } from "./machine-key.ts";
+import {
+  assignMachine,
+  addParticipant,
+  announceUpdate,
+  recordLife,
+  removeParticipant,
+} from "./presence.ts";
 import { firstProbe, pathWarnings } from "./path-warnings.ts";
-import { addParticipant, announceUpdate, recordLife, removeParticipant } from "./presence.ts";
 import { checkProbing } from "./probed-participants.ts";
 import { newParticipant, refreshCapabilities, registrationOf } from "./registration.ts";
-import { checkRoomPassword } from "./room-password.ts";
 
 export interface JoinOutcome {
   participant: Participant;
@@ -207,4 +211,60 @@ function makeSpace(context: OperationContext, room: Room, replaced: Participant 
     );
   }
   removeParticipant(context, evictable, { tunnel: "left", reason: "evicted" });
+}
+
+/**
+ * Lets in a peer that knows the room's password. A missing one and a wrong one get the same error. Contract §6.
+ *
+ * @throws HubError `invalid_password`, or `too_many_attempts` once the address, or the room, has had too many wrong ones
+ */
+export async function checkRoomPassword(
+  context: OperationContext,
+  room: Room,
+  password: string | undefined,
+  peer: Peer,
+): Promise<void> {
+  const roomPassword = context.roomPasswords.get(room.code);
+  if (roomPassword === undefined) return;
+  const result = await context.passwordGate.check({
+    roomCode: room.code,
+    roomPassword,
+    caller: peer.throttleKey,
+    password,
+    hasLeft: peer.hasLeft,
+  });
+  switch (result.kind) {
+    case "right":
+      return;
+    case "throttled":
+      throw new HubError("too_many_attempts", throttledMessage(room.code, result.by), {
+        hint: "Ask the room's host for it, and try again in a moment.",
+        retryAfterMs: result.retryAfterMs,
+      });
+    case "wrong":
+      throw new HubError(
+        "invalid_password",
+        `The join password for room ${room.code} is missing or wrong.`,
+        {
+          param: "password",
+          hint: `Ask the room's host, then: ROOMHUB_PASSWORD=… roomhub join ${room.code}`,
+        },
+      );
+    case "left":
+      throw new HubError(
+        "client_disconnected",
+        "The client disconnected before its password was checked.",
+      );
+  }
+}
+
+function throttledMessage(code: string, by: "caller" | "room" | "hub"): string {
+  switch (by) {
+    case "caller":
+      return `Too many wrong join passwords for room ${code}.`;
+    case "room":
+      return `Too many wrong join passwords for room ${code}, from all addresses together.`;
+    case "hub":
+      return `The join password for room ${code} was not checked: too many others wait for theirs.`;
+  }
 }

@@ -1,5 +1,5 @@
 import { resolveLimits, type JoinRequest, type Limits, type Room } from "@roomhub/protocol";
-import { createPasswordAttempts } from "../credentials/attempts.ts";
+import { createPasswordAttempts } from "../credentials/throttle.ts";
 import { PasswordGate } from "../credentials/password-gate.ts";
 import { createPasswordKeeper } from "../credentials/passwords.ts";
 import { AuthHeaderVault } from "../credentials/vault.ts";
@@ -8,16 +8,14 @@ import type { DirectPath, Participant, PathVerdict } from "../domain/participant
 import { Machines } from "../domain/machine.ts";
 import { Registry } from "../domain/registry.ts";
 import { Trials } from "../domain/trials.ts";
-import { TunnelOpenings } from "../domain/tunnel-openings.ts";
-import { TunnelResumes } from "../domain/tunnel-resumes.ts";
+import { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { newPlacing } from "../domain/room.ts";
-import { BudgetUpdates } from "./budgets/budget-updates.ts";
+import { BudgetUpdates, LoadedUpdates } from "../domain/paced-updates.ts";
 import { OneByOne } from "../one-by-one.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
-import { LoadedUpdates } from "./loaded-updates.ts";
 import { directResponded, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
 import { markOverdue } from "./presence.ts";
 import { createRoom } from "./rooms.ts";

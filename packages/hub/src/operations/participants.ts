@@ -8,13 +8,16 @@ import type {
 } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { readinessOf } from "../domain/readiness.ts";
-import { readModelField } from "../domain/aliases/model-field.ts";
-import { selectTarget } from "../domain/aliases/select-target.ts";
-import { anthropicModel, anthropicModels } from "../domain/anthropic-views.ts";
+import { readModelField, selectTarget } from "../domain/aliases/model-field.ts";
+import {
+  anthropicModel,
+  anthropicModels,
+  modelView,
+  modelViews,
+  participantView,
+} from "../domain/views.ts";
 import type { Room } from "../domain/room.ts";
-import { plainQuery } from "../domain/selection-query.ts";
-import { standInsLast } from "../domain/stand-in.ts";
-import { modelView, modelViews, participantView } from "../domain/views.ts";
+import { plainQuery, standInsLast } from "../domain/selection-query.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";

@@ -5,11 +5,10 @@ import {
   type PathVerdict,
   type ReportedLoad,
 } from "../domain/participant.ts";
-import { updateLimit } from "../domain/concurrency.ts";
+import { updateLimit } from "../domain/machine.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import type { OperationContext } from "./context.ts";
-import { wakeRooms } from "./machine-key.ts";
-import { announceUpdate, recordLife } from "./presence.ts";
+import { wakeRooms, announceUpdate, recordLife } from "./presence.ts";
 
 /** Far more than there are surfaces: a participant must not grow its entry in every listing. */
 const maxCapabilities = 64;
@@ -268,4 +267,25 @@ function isCapability(name: string, value: string): value is CapabilityValue {
     /^[A-Za-z][A-Za-z0-9]{0,39}$/.test(name) &&
     (value === "supported" || value === "unsupported" || value === "unknown")
   );
+}
+
+/** An agent refused a request for its budget: no request goes there until then. Contract §3, "Budgets". */
+export function participantRests(
+  context: OperationContext,
+  participant: Participant,
+  untilMs: number,
+): void {
+  participant.restsUntilMs = untilMs;
+  context.budgetUpdates.note(participant);
+}
+
+/** Lets waiting requests go where a rest is over, and announces the changes that are due, which may be later. */
+export function announceBudgets(context: OperationContext): void {
+  const nowMs = context.nowMs();
+  for (const { roomCode } of context.budgetUpdates.takeRested(nowMs)) {
+    context.routingChanged(roomCode);
+  }
+  for (const participant of context.budgetUpdates.takeDue(nowMs)) {
+    announceUpdate(context, participant);
+  }
 }

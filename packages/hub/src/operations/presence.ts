@@ -1,8 +1,8 @@
-import type { Participant } from "../domain/participant.ts";
+import type { Participant, Machine } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { participantView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
-import { assignMachine, leaveMachine, wakeRooms } from "./machine-key.ts";
+import { roomsToWake } from "../domain/machine.ts";
 
 /**
  * A sign of life: a join, a heartbeat, any frame or pong on its own tunnel. Brings an offline participant back. Interface §3,
@@ -88,4 +88,54 @@ export function removeParticipant(
   });
   context.paths.closeTunnel(participant, why.tunnel);
   context.routingChanged(room.code);
+}
+
+/**
+ * Finds out with which others a participant shares a model server: those whose agent proves the same machine, or, where
+ * the hub dials, those with the same endpoint, credentials and registering address. Contract §3, "Machines".
+ */
+export function assignMachine(context: OperationContext, participant: Participant): void {
+  move(context, participant, machineKey(context, participant));
+}
+
+/** A participant leaves its room, and so its machine. */
+export function leaveMachine(context: OperationContext, participant: Participant): void {
+  move(context, participant, undefined);
+}
+
+/** Waiting requests are routed again, in every room with a participant of the machine. */
+export function wakeRooms(
+  { routingChanged }: OperationContext,
+  roomCode: string,
+  machine: Machine | undefined,
+): void {
+  for (const code of roomsToWake(roomCode, machine)) routingChanged(code);
+}
+
+function move(
+  { machines, routingChanged }: OperationContext,
+  participant: Participant,
+  key: string | undefined,
+): void {
+  const { machine: before, roomCode } = participant;
+  machines.assign(participant, key);
+  if (participant.machine === before) return;
+  // Those that stay may have another limit now. Its own room is woken once the change is complete.
+  for (const code of roomsToWake(roomCode, before)) if (code !== roomCode) routingChanged(code);
+}
+
+function machineKey(
+  { keyedHash, vault }: OperationContext,
+  { key, endpointOrigin, isTunnelOnly, machineDigest, registrant }: Participant,
+): string | undefined {
+  if (machineDigest !== undefined) {
+    return keyedHash("machine", Buffer.from(machineDigest).toString("hex"));
+  }
+  // An agent that proves no machine: its endpoint says nothing here.
+  if (isTunnelOnly) return undefined;
+  const credentials = Object.entries(vault.headersFor(key, endpointOrigin)).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+  const place = [endpointOrigin, registrant.address ?? registrant.throttleKey, credentials];
+  return keyedHash("machine", JSON.stringify(place));
 }

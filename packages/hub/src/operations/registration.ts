@@ -1,7 +1,7 @@
 import { checkEndpoint, type JoinRequest } from "@roomhub/protocol";
 import { digestOf } from "../credentials/tokens.ts";
 import { blankCounters } from "../domain/blank-counters.ts";
-import { nothingReported, updateLimit } from "../domain/concurrency.ts";
+import { nothingReported, updateLimit } from "../domain/machine.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";

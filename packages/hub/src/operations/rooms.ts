@@ -6,6 +6,9 @@ import { newPlacing, type Room } from "../domain/room.ts";
 import { roomView } from "../domain/views.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
+import type { EventListener } from "../events/audience.ts";
+import type { EventBus } from "../events/bus.ts";
+import { type StoredRoom, applyStoredAliases, roomFromStored } from "../storage/room-store.ts";
 
 /**
  * Interface §4, `POST /rooms`. The room is on disk before the response is sent and the room is listed or announced, so that
@@ -176,4 +179,66 @@ function forgetRoom(context: OperationContext, room: Room): void {
   context.registry.removeRoom(room);
   context.roomPasswords.delete(room.code);
   context.roomDropped(room.code);
+}
+
+/** A watcher that comes this soon after the creation of a room still gets its `room.created`. Contract §5. */
+const newRoomMs = 5_000;
+
+/**
+ * The events of a room for a program around the hub, as values: no socket, no encoding.
+ *
+ * @returns how to stop
+ * @throws HubError `room_not_found`
+ */
+export function watchRoom(
+  context: OperationContext,
+  bus: EventBus,
+  code: string,
+  listener: EventListener,
+): () => void {
+  const room = useRoom(context, code);
+  if (isNewRoom(context, bus, room)) {
+    const timestamp = new Date(room.createdAt).toISOString();
+    listener([{ type: "room.created", timestamp, roomCode: room.code, room }]);
+  }
+  return bus.listen(room.code, listener);
+}
+
+/** The wall clock may have been set back, and a hub that was restarted would give the event's id to another one. */
+export function isNewRoom(context: OperationContext, bus: EventBus, room: RoomView): boolean {
+  const ageMs = context.wallMs() - room.createdAt;
+  return ageMs >= 0 && ageMs <= newRoomMs && bus.hasCreated(room.code);
+}
+
+/**
+ * A room of the cluster, as another hub made or changed it. Contract §8.
+ *
+ * @param isNew - it is announced: it was made while this hub was there
+ */
+export function takeSharedRoom(
+  { registry, roomPasswords, passwordKeeper, emit }: OperationContext,
+  stored: StoredRoom,
+  isNew: boolean,
+): void {
+  const { code, passwordDigest } = stored;
+  const known = registry.findRoom(code);
+  if (known !== undefined) {
+    known.lastUsedAt = Math.max(known.lastUsedAt, stored.lastUsedAt);
+    applyStoredAliases(known, stored);
+    return;
+  }
+  // Being created here: its own operation adds it.
+  if (registry.hasCode(code)) return;
+  const room = roomFromStored(stored);
+  if (passwordDigest !== undefined) {
+    roomPasswords.set(code, passwordKeeper.fromStored(passwordDigest));
+  }
+  registry.addRoom(room);
+  if (isNew) emit.roomCreated(roomView(room));
+}
+
+/** Another hub dropped a room. */
+export function forgetSharedRoom(context: OperationContext, code: string): void {
+  const room = context.registry.findRoom(code);
+  if (room !== undefined) forgetRoom(context, room);
 }

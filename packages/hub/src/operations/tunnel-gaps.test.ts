@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { explainRoute } from "./explain/explain-route.ts";
+import { explainRoute } from "./explain-route.ts";
 import { recordHeartbeat, viewOf } from "./participants.ts";
 import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
 import {

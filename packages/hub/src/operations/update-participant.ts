@@ -1,14 +1,13 @@
 import type { ParticipantConfig, UpdateParticipantRequest, Warning } from "@roomhub/protocol";
-import { updateLimit } from "../domain/concurrency.ts";
+import { updateLimit } from "../domain/machine.ts";
 import type { Participant, Registration } from "../domain/participant.ts";
 import { readinessOf, renewCredentials } from "../domain/readiness.ts";
 import { bringBack } from "./homes/returning.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { conflictWarnings, registrantOf, requireProof } from "./ownership.ts";
-import { assignMachine } from "./machine-key.ts";
+import { assignMachine, announceUpdate } from "./presence.ts";
 import { firstProbe, pathWarnings } from "./path-warnings.ts";
-import { announceUpdate } from "./presence.ts";
 import { checkProbing } from "./probed-participants.ts";
 import { checkedEndpoint, refreshCapabilities } from "./registration.ts";
 

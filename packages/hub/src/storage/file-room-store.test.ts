@@ -16,10 +16,9 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fileRoomStore } from "./file-room-store.ts";
+import { fileRoomStore, defaultStatePath } from "./file-room-store.ts";
 import type { StoredRoom } from "./room-store.ts";
 import { StateFileLockedError } from "./state-file-lock.ts";
-import { defaultStatePath } from "./state-path.ts";
 
 const lab: StoredRoom = {
   id: randomUUID(),

@@ -1,8 +1,9 @@
-import { lstat, mkdir, readFile, rename } from "node:fs/promises";
-import { dirname } from "node:path";
+import { lstat, mkdir, readFile, rename, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join } from "node:path";
 import { decodeRooms, encodeRooms, type RoomStore, type StoredRoom } from "./room-store.ts";
 import { lockStateFile, type StateFileLock, StateFileLockedError } from "./state-file-lock.ts";
 import { hasCode, replaceFile, syncDirectory } from "./whole-file.ts";
+import { homedir } from "node:os";
 
 export interface FileRoomStoreOptions {
   /** One sentence for the operator. The hub goes on in any case. */
@@ -144,4 +145,40 @@ async function makeFolder(path: string): Promise<void> {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * The rooms of a state file that no hub uses; the file stays as it is.
+ *
+ * @throws StateFileLockedError while a hub has it, which may change it
+ * @throws Error with what is wrong, never with the text itself
+ */
+export async function readStateFile(path: string): Promise<StoredRoom[]> {
+  // Otherwise the lock would be made beside a file that does not exist.
+  await stat(path);
+  const lock = await lockStateFile(path).catch((error: unknown) => {
+    if (error instanceof StateFileLockedError) throw error;
+    // A backup may be in a folder where nothing can be written, hence no hub has it.
+    return undefined;
+  });
+  try {
+    return decodeRooms(await readFile(path, "utf8"));
+  } finally {
+    await lock?.release();
+  }
+}
+
+/**
+ * `$XDG_STATE_HOME/roomhub/rooms-<port>.json`, or below `~/.local/state`. Contract §1. By port, so that two hubs of one
+ * user have a file each.
+ */
+export function defaultStatePath(
+  port: number,
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  // The XDG specification: a relative path is to be ignored.
+  const xdg = env["XDG_STATE_HOME"];
+  const base =
+    xdg !== undefined && isAbsolute(xdg) ? xdg : join(env["HOME"] || homedir(), ".local", "state");
+  return join(base, "roomhub", `rooms-${port}.json`);
 }

@@ -1,6 +1,7 @@
-import { Alias as AliasSchema, Room } from "@roomhub/protocol";
-import type { Alias } from "../domain/aliases/alias-table.ts";
+import { Alias as AliasSchema, Room as RoomSchema } from "@roomhub/protocol";
+import { type Alias, AliasTable } from "../domain/aliases/alias-table.ts";
 import { parseStoredDigest } from "../stored-digest.ts";
+import { newPlacing, type Room } from "../domain/room.ts";
 
 /** What of a room survives a restart, and nothing else. Contract §1. */
 export interface StoredRoom {
@@ -35,19 +36,19 @@ export interface RoomStore {
 
 const formatVersion = 1;
 
-const storedRoom = Room.pick({
+const storedRoom = RoomSchema.pick({
   id: true,
   code: true,
   name: true,
   hostId: true,
   createdAt: true,
 }).extend({
-  lastUsedAt: Room.shape.createdAt,
+  lastUsedAt: RoomSchema.shape.createdAt,
   // A hub that cannot check one room's password could not start, and must not open the room either.
-  passwordDigest: Room.shape.code
+  passwordDigest: RoomSchema.shape.code
     .refine((text) => parseStoredDigest(text) !== undefined)
     .optional(),
-  hostTokenDigest: Room.shape.code.refine((text) => /^[\w-]{43}$/.test(text)).optional(),
+  hostTokenDigest: RoomSchema.shape.code.refine((text) => /^[\w-]{43}$/.test(text)).optional(),
   aliases: AliasSchema.array().optional(),
 });
 const storedRooms = storedRoom.array();
@@ -102,4 +103,58 @@ function parseJson(text: string): unknown {
     // V8's message would repeat a piece of the file.
     throw new Error("it is not JSON");
   }
+}
+
+/** A room as it begins after a restart: without participants. Its password is checked elsewhere. */
+export function roomFromStored(stored: StoredRoom): Room {
+  const { id, code, name, hostId, createdAt, lastUsedAt, hostTokenDigest } = stored;
+  return {
+    ...{ id, code, name, hostId, createdAt, lastUsedAt },
+    isPasswordProtected: stored.passwordDigest !== undefined,
+    hostTokenDigest:
+      hostTokenDigest === undefined ? undefined : Buffer.from(hostTokenDigest, "base64url"),
+    aliases: aliasesFromStored(stored),
+    participants: new Map(),
+    placing: newPlacing(),
+  };
+}
+
+/** Gives a room the aliases of its stored form, which another hub may have changed. */
+export function applyStoredAliases(room: Room, stored: Pick<StoredRoom, "aliases">): void {
+  room.aliases = aliasesFromStored(stored);
+}
+
+/** @param passwordDigest - undefined for a room without a password */
+export function storedRoomOf(room: Room, passwordDigest: string | undefined): StoredRoom {
+  const { id, code, name, hostId, createdAt, lastUsedAt, hostTokenDigest, aliases } = room;
+  return {
+    ...{ id, code, name, hostId, createdAt, lastUsedAt, passwordDigest },
+    hostTokenDigest:
+      hostTokenDigest === undefined
+        ? undefined
+        : Buffer.from(hostTokenDigest).toString("base64url"),
+    aliases: aliases.size === 0 ? undefined : aliases.list,
+  };
+}
+
+function aliasesFromStored({ aliases = [] }: Pick<StoredRoom, "aliases">): AliasTable {
+  return new AliasTable(aliases);
+}
+
+/** Keeps rooms as long as the object lives: for ephemeral hubs, and for hubs restarted inside one test. */
+export function memoryRoomStore(): RoomStore {
+  let kept: StoredRoom[] = [];
+  let isClosed = false;
+  return {
+    async load() {
+      isClosed = false;
+      return structuredClone(kept);
+    },
+    async save(rooms) {
+      if (!isClosed) kept = structuredClone([...rooms]);
+    },
+    async close() {
+      isClosed = true;
+    },
+  };
 }

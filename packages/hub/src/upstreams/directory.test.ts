@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { AuthHeaderVault } from "../credentials/vault.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
-import { MachineAddresses } from "./direct/machine-addresses.ts";
+import { MachineAddresses } from "./direct/policy.ts";
 import { UpstreamDirectory } from "./directory.ts";
 import { TunnelRegistry } from "./tunnel/registry.ts";
 

@@ -15,15 +15,15 @@ import {
   dialRightOf,
   directPathOf,
   type DialRight,
+  type MachineAddresses,
 } from "./direct/policy.ts";
 import { EndpointWatch } from "./direct/endpoint-watch.ts";
-import type { MachineAddresses } from "./direct/machine-addresses.ts";
 import { ModelServers } from "./direct/model-servers.ts";
 import { DirectUpstream, type DirectEvents } from "./direct/upstream.ts";
 import type { TunnelRegistry } from "./tunnel/registry.ts";
 import { TunnelUpstream } from "./tunnel/upstream.ts";
 
-export interface UpstreamDirectoryOptions {
+interface UpstreamDirectoryOptions {
   tunnels: TunnelRegistry;
   vault: AuthHeaderVault;
   isDirectEnabled: boolean;

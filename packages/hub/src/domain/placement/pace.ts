@@ -15,7 +15,7 @@ const longestDoubtMs = 120_000;
 export type ResponseForm = "stream" | "whole";
 
 /** What a participant had to compute of a prompt, as far as the hub knows. */
-export interface ComputedPrompt {
+interface ComputedPrompt {
   promptBytes: number;
   /** of them, those that were expected not to be in its cache */
   coldBytes: number;

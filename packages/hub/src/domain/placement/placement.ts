@@ -34,7 +34,7 @@ export type Placement<Candidate> =
   | { kind: "full" };
 
 /** What is expected of one candidate, in ms. */
-export interface Expectation {
+interface Expectation {
   /** until one of its slots is free; undefined when no request was measured there */
   waitMs: number | undefined;
   /** from its slot to the first content; undefined when too little was measured there */

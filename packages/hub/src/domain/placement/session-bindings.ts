@@ -1,7 +1,7 @@
 import type { Participant } from "../participant.ts";
 
 /** A session, and where it goes. */
-export interface SessionBinding {
+interface SessionBinding {
   /** its keyed hash */
   session: string;
   participant: Participant;

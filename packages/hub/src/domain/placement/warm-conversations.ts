@@ -22,7 +22,7 @@ export interface Prompt {
 export const noPrompt: Prompt = Object.freeze({ session: undefined, borders: [], bytes: 0 });
 
 /** A prompt as a participant computed it last. */
-export interface Conversation {
+interface Conversation {
   readonly participant: Participant;
   /** of its beginnings, the longest last */
   readonly keys: readonly Key[];

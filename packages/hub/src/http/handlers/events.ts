@@ -2,12 +2,11 @@ import type { EventSpelling } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EventBus } from "../../events/bus.ts";
 import type { OperationContext } from "../../operations/context.ts";
-import { useRoom } from "../../operations/rooms.ts";
-import { isNewRoom } from "../../operations/watch-room.ts";
+import { useRoom, isNewRoom } from "../../operations/rooms.ts";
 import type { EventStreams } from "../event-stream.ts";
 import { queryOf } from "../router.ts";
 
-export interface EventsDeps {
+interface EventsDeps {
   operations: OperationContext;
   streams: EventStreams;
   bus: EventBus;

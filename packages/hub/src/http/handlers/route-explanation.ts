@@ -1,5 +1,5 @@
 import { RouteQuestion } from "@roomhub/protocol";
-import { explainRoute } from "../../operations/explain/explain-route.ts";
+import { explainRoute } from "../../operations/explain-route.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
 import { param, parse } from "./parse.ts";

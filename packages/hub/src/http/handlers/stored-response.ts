@@ -14,10 +14,7 @@ import { hopsOf, type InferenceDeps, type InferenceInput } from "./inference.ts"
 /** The methods that a stored response takes. Contract §4. */
 export type StoredResponseMethod = "GET" | "DELETE" | "POST";
 
-export interface StoredResponseInput extends Pick<
-  InferenceInput,
-  "delivery" | "ageMs" | "onMoved"
-> {
+interface StoredResponseInput extends Pick<InferenceInput, "delivery" | "ageMs" | "onMoved"> {
   requestId: string;
   code: string;
   responseId: string;

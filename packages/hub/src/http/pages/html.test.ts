@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { html, sendPage } from "./html.ts";
-import { carefulLines } from "./lines.ts";
+import { carefulLines } from "./room-page.ts";
 
 test("a text cannot become markup, wherever it stands", () => {
   const name = `<script>"&'`;

@@ -1,7 +1,7 @@
 import { joinLine, programLine, type Room, type UnreachableHub } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
 import { html, type Html, pasteBox, pasteLine, sendPage } from "./html.ts";
-import type { PageFacts } from "./lines.ts";
+import type { PageFacts } from "./room-page.ts";
 
 interface ShownRooms {
   /** those to show, the last used first */

@@ -6,8 +6,11 @@ import type { FrontDeps } from "../front-deps.ts";
 import type { PageName } from "../route.ts";
 import type { RouteMatch } from "../router.ts";
 import { sendHubPage } from "./hub-page.ts";
-import { monitorUrl, type PageFacts } from "./lines.ts";
-import { sendRoomPage } from "./room-page.ts";
+import { monitorUrl, type PageFacts, sendRoomPage } from "./room-page.ts";
+import type { HubError } from "../../errors.ts";
+import { retryHeaders } from "../error-response.ts";
+import { discardRest } from "../unread-rest.ts";
+import { html, sendPage } from "./html.ts";
 
 const maxRooms = 50;
 
@@ -48,4 +51,63 @@ export async function servePage(
       return;
     }
   }
+}
+
+/**
+ * Whether a response should be a page for people. Only where `Accept` names `text/html`, and not below `application/json`:
+ * programs name no type, or any, and get JSON. Contract §7, RFC 9110 §12.5.1.
+ *
+ * @param accept - the header; a malformed one is for JSON
+ */
+export function prefersHtml(accept: string | undefined): boolean {
+  if (accept === undefined || accept.length > 1_000) return false;
+  const weights = new Map<string, number>();
+  for (const range of accept.split(",")) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    if (!mediaRange.test(type)) return false;
+    const weight = weightOf(parameters);
+    if (weight === undefined) return false;
+    weights.set(type, Math.max(weight, weights.get(type) ?? 0));
+  }
+  const html = weights.get("text/html") ?? 0;
+  return html > 0 && html >= (weights.get("application/json") ?? 0);
+}
+
+const mediaRange = /^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))$/;
+
+/** @returns undefined for what is no weight */
+function weightOf(parameters: readonly string[]): number | undefined {
+  const given = parameters.find((parameter) => parameter.startsWith("q="));
+  if (given === undefined) return 1;
+  return /^q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(given) ? Number(given.slice(2)) : undefined;
+}
+
+/**
+ * An error for people, with the same status and headers as in JSON, and a way on.
+ *
+ * @param origin - of the hub, where its rooms are listed
+ */
+export function sendErrorPage(
+  response: ServerResponse,
+  error: HubError,
+  origin: string | undefined,
+): void {
+  const { req: request } = response;
+  if (!request.complete) discardRest(request);
+  // A command is no next step in a browser.
+  const isForPeople = error.hint !== undefined && !/\broomhub [a-z]/.test(error.hint);
+  const hint = isForPeople ? html`<p>${error.hint ?? ""}</p>` : html``;
+  const rooms =
+    origin === undefined ? html`` : html`<p><a href="${origin}/">All rooms of this hub</a></p>`;
+  sendPage(
+    response,
+    error.status,
+    "roomhub",
+    html`<main>
+      <p class="quiet">${String(error.status)} ${error.code}</p>
+      <h1>${error.message}</h1>
+      ${hint} ${rooms}
+    </main>`,
+    retryHeaders(error),
+  );
 }

@@ -2,15 +2,14 @@ import { normaliseRoomCode } from "@roomhub/protocol";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { asHubError, HubError } from "../../errors.ts";
-import { errorMessage } from "./error-message.ts";
-import { MessageIntake } from "./message-intake.ts";
-import { SocketLife } from "./socket-life.ts";
+import { errorMessage } from "./socket-turn.ts";
 import {
   type SocketClient,
   SocketTurns,
   type SocketTurnsDeps,
   type TurnsChannel,
 } from "./socket-turns.ts";
+import type { BodyBudget } from "../../inference/body-budget.ts";
 
 export interface ResponseSocketDeps extends SocketTurnsDeps {
   /** Whether a hub that stops piped this connection here. */
@@ -201,4 +200,94 @@ function timeIsOver(lifeMs: number): HubError {
     "websocket_connection_limit_reached",
     `A socket stays open for ${lifeMs / 60_000} minutes. Open a new one to continue.`,
   );
+}
+
+/** A client's control frame is this much longer than its payload: head and mask. RFC 6455 §5.2 */
+const controlFrameBytes = 6;
+
+/**
+ * The bytes of a message on its way in. `ws` collects them unseen, so they are counted as they pass: against what the hub
+ * may hold, and against the time a body may take. Contract §6.
+ */
+export class MessageIntake {
+  readonly #bodies: BodyBudget;
+  readonly #limits: { bodyIdleMs: number; bodyReadMs: number };
+  #bytes = 0;
+  #beganMs = 0;
+  #lastMs = 0;
+
+  constructor(bodies: BodyBudget, limits: { bodyIdleMs: number; bodyReadMs: number }) {
+    this.#bodies = bodies;
+    this.#limits = limits;
+  }
+
+  /** Before `ws` has seen them. @throws HubError `hub_overloaded` */
+  received(bytes: number, nowMs: number): void {
+    this.#bodies.hold(bytes);
+    if (this.#bytes === 0) this.#beganMs = nowMs;
+    this.#bytes += bytes;
+    this.#lastMs = nowMs;
+  }
+
+  /** Some of them were a ping or a pong. */
+  hadControlFrame(payloadBytes: number): void {
+    this.#release(Math.min(this.#bytes, payloadBytes + controlFrameBytes));
+  }
+
+  /** They were a message, which is whole: from here on its bytes are counted by its new holder. */
+  hadMessage(): void {
+    this.#release(this.#bytes);
+  }
+
+  /** @returns `request_read_timeout` when a message takes too long; undefined when none does */
+  overdue(nowMs: number): HubError | undefined {
+    const { bodyIdleMs, bodyReadMs } = this.#limits;
+    const isLate = nowMs - this.#lastMs > bodyIdleMs || nowMs - this.#beganMs > bodyReadMs;
+    if (this.#bytes === 0 || !isLate) return undefined;
+    return new HubError("request_read_timeout", "The message did not arrive in time.");
+  }
+
+  #release(bytes: number): void {
+    this.#bodies.release(bytes);
+    this.#bytes -= bytes;
+  }
+}
+
+/** What is due on a socket: nothing, a ping, or its end because the client is unresponsive or its time is over. */
+type Due = "nothing" | "ping" | "dead" | "expired";
+
+const maxMissedPings = 2;
+
+/** How long a socket may live, and whether its client still does. Reads no clock. */
+export class SocketLife {
+  readonly #limits: { responseSocketMs: number; responseSocketPingMs: number };
+  readonly #openedMs: number;
+  #pingedMs: number;
+  #missedPings = 0;
+
+  constructor(
+    limits: { responseSocketMs: number; responseSocketPingMs: number },
+    openedMs: number,
+  ) {
+    this.#limits = limits;
+    this.#openedMs = openedMs;
+    this.#pingedMs = openedMs;
+  }
+
+  /** Anything came in. */
+  heard(): void {
+    this.#missedPings = 0;
+  }
+
+  /** @param isBehind - the client may find a ping only after much else; its turn watches whether it reads at all */
+  due(nowMs: number, isBehind: boolean): Due {
+    const { responseSocketMs, responseSocketPingMs } = this.#limits;
+    if (nowMs - this.#openedMs > responseSocketMs) return "expired";
+    if (nowMs - this.#pingedMs <= responseSocketPingMs) return "nothing";
+    this.#pingedMs = nowMs;
+    if (isBehind) return "nothing";
+    if (this.#missedPings >= maxMissedPings) return "dead";
+    this.#missedPings++;
+    return "ping";
+  }
 }

@@ -2,7 +2,7 @@ import { createSseReader, type SseMessage } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { ClientResponse } from "../../inference/client-response.ts";
 import { lastEventEnd } from "../../inference/stream/event-boundary.ts";
-import { errorMessage, refusalMessage } from "./error-message.ts";
+import { errorBody, retryHeaders } from "../error-response.ts";
 
 /** One client's socket, as a turn writes to it. */
 export interface MessageChannel {
@@ -15,7 +15,7 @@ export interface MessageChannel {
 }
 
 /** A turn whose response was complete. */
-export interface TurnResult {
+interface TurnResult {
   responseId: string;
   /** the output items, as JSON without the brackets */
   output: Buffer;
@@ -204,4 +204,30 @@ function readResult(response: unknown): TurnResult | undefined {
   const { id, output } = response as { id?: unknown; output?: unknown };
   if (typeof id !== "string" || !Array.isArray(output)) return undefined;
   return { responseId: id, output: Buffer.from(JSON.stringify(output)).subarray(1, -1) };
+}
+
+/** lower-case names */
+type Headers = Record<string, string>;
+
+/**
+ * An error of the hub, as a message. Nested and flat, because SDKs differ in which they read, with the headers that an
+ * HTTP response would have had.
+ */
+export function errorMessage(error: HubError, headers: Headers): string {
+  return render(error.status, errorBody(error).error, { ...retryHeaders(error), ...headers });
+}
+
+/**
+ * A provider's refusal in its own words.
+ *
+ * @param body - JSON of OpenAI's shape
+ */
+function refusalMessage(status: number, body: Buffer, headers: Headers): string {
+  const { error } = JSON.parse(body.toString("utf8")) as { error: Record<string, unknown> };
+  return render(status, error, headers);
+}
+
+function render(status: number, error: Record<string, unknown>, headers: Headers): string {
+  const { code = "", message = "", param = "" } = error;
+  return JSON.stringify({ type: "error", status, error, code, message, param, headers });
 }

@@ -6,14 +6,14 @@ import type { Claims, Source } from "../../inference/sender/senders.ts";
 import type { Dispatch } from "../../inference/dispatch.ts";
 import type { InferenceDeps } from "../handlers/inference.ts";
 import { type MessageChannel, SocketTurn } from "./socket-turn.ts";
-import { TurnMemory } from "./turn-memory.ts";
 import {
+  TurnMemory,
   readTurnMessage,
   type TurnMessage,
   type TurnRequest,
   turnRequest,
+  warmUpMessages,
 } from "./turn-request.ts";
-import { warmUpMessages } from "./warm-up.ts";
 
 export interface SocketTurnsDeps extends InferenceDeps {
   newRequestId: () => string;

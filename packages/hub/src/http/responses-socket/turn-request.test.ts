@@ -1,7 +1,8 @@
 import { resolveLimits } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { type HubError } from "../../errors.ts";
-import { readTurnMessage, turnRequest } from "./turn-request.ts";
+import type { HubError } from "../../errors.ts";
+import { readTurnMessage, turnRequest, TurnMemory, warmUpMessages } from "./turn-request.ts";
+import { BodyBudget } from "../../inference/body-budget.ts";
 
 const limits = resolveLimits(undefined);
 
@@ -130,4 +131,75 @@ describe("a message", () => {
   ])("with generate: $generate is a warm-up: $isWarmUp", ({ generate, isWarmUp }) => {
     expect(read({ model: "*", generate }).isWarmUp).toBe(isWarmUp);
   });
+});
+
+const parts = (...texts: string[]) => texts.map((text) => Buffer.from(text));
+
+test("the last turn is remembered under its response's id, and no other", () => {
+  const memory = new TurnMemory(new BodyBudget(100), 100);
+  expect(memory.remember("resp_1", parts('{"id":1}', "", '{"id":2}'))).toBe(true);
+  expect(memory.itemsUpTo("resp_1")?.toString()).toBe('{"id":1},{"id":2}');
+  expect(memory.itemsUpTo("resp_2")).toBeUndefined();
+  memory.remember("resp_2", parts("{}"));
+  expect(memory.itemsUpTo("resp_1")).toBeUndefined();
+  expect(memory.itemsUpTo("resp_2")?.toString()).toBe("{}");
+});
+
+test("a turn of so many bytes is remembered, one of one more is not", () => {
+  const memory = new TurnMemory(new BodyBudget(100), 5);
+  expect(memory.remember("a", parts("12345"))).toBe(true);
+  expect(memory.remember("b", parts("123456"))).toBe(false);
+  expect(memory.itemsUpTo("a")).toBeUndefined();
+});
+
+test("what is remembered counts as held until it is forgotten", () => {
+  const bodies = new BodyBudget(10);
+  const memory = new TurnMemory(bodies, 100);
+  memory.remember("a", parts("123"));
+  expect(bodies.bytes).toBe(3);
+  memory.remember("b", parts("12345"));
+  expect(bodies.bytes).toBe(5);
+  memory.forget();
+  memory.forget();
+  expect(bodies.bytes).toBe(0);
+});
+
+test("a hub that holds all it may forgets the turn instead of failing", () => {
+  const bodies = new BodyBudget(10);
+  bodies.hold(8);
+  const memory = new TurnMemory(bodies, 100);
+  expect(memory.remember("a", parts("123"))).toBe(false);
+  expect(memory.itemsUpTo("a")).toBeUndefined();
+  expect(bodies.bytes).toBe(8);
+});
+
+/** Open Responses 2026-04-24, ResponseResource: what every response has. */
+const keys =
+  "id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key";
+
+test("a warm-up gets a complete response without output", () => {
+  const message = {
+    fields: { model: "m", temperature: 0, store: false, top_k: 4 },
+    input: [],
+    previousResponseId: "resp_0",
+    isWarmUp: true,
+  };
+  const [first, last] = warmUpMessages(message, "resp_1", 12_345).map(
+    (text) => JSON.parse(text) as { type: string; response: Record<string, unknown> },
+  );
+  expect(first).toMatchObject({
+    type: "response.created",
+    sequence_number: 0,
+    response: { status: "in_progress", completed_at: null, usage: null },
+  });
+  expect(last).toMatchObject({
+    type: "response.completed",
+    sequence_number: 1,
+    response: {
+      ...{ id: "resp_1", status: "completed", created_at: 12, completed_at: 12, output: [] },
+      ...{ model: "m", previous_response_id: "resp_0", temperature: 0, store: false },
+      usage: { total_tokens: 0 },
+    },
+  });
+  expect(Object.keys(last?.response ?? {}).sort()).toEqual(keys.split(" ").sort());
 });

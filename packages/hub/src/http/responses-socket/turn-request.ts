@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { HubError } from "../../errors.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
-import { joinItems } from "./turn-memory.ts";
+import type { BodyBudget } from "../../inference/body-budget.ts";
 
 /** A `response.create` message, read. */
 export interface TurnMessage {
@@ -151,4 +151,129 @@ function readBody(
   const reader = new RequestBodyReader(jsonDepth, false, crc32);
   for (const chunk of chunks) reader.push(chunk);
   return reader.end();
+}
+
+/**
+ * The last turn of one socket: what a next one may build upon, though no provider keeps it. Items are JSON without the
+ * brackets of their array.
+ */
+export class TurnMemory {
+  readonly #bodies: BodyBudget;
+  readonly #maxBytes: number;
+  #turn: { responseId: string; items: Buffer } | undefined;
+
+  /** @param bodies - where the bytes count as held */
+  constructor(bodies: BodyBudget, maxBytes: number) {
+    this.#bodies = bodies;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Everything said up to this response, and the response; undefined when it is not the remembered one. */
+  itemsUpTo(responseId: string): Buffer | undefined {
+    return this.#turn?.responseId === responseId ? this.#turn.items : undefined;
+  }
+
+  /**
+   * In place of the turn before.
+   *
+   * @returns whether there was room; if not, nothing is remembered
+   */
+  remember(responseId: string, parts: readonly Buffer[]): boolean {
+    this.forget();
+    const items = joinItems(parts);
+    if (items.length > this.#maxBytes) return false;
+    try {
+      this.#bodies.hold(items.length);
+    } catch (thrown) {
+      // Requests come first: this turn just cannot be continued by its id.
+      if (thrown instanceof HubError) return false;
+      throw thrown;
+    }
+    this.#turn = { responseId, items };
+    return true;
+  }
+
+  forget(): void {
+    if (this.#turn === undefined) return;
+    this.#bodies.release(this.#turn.items.length);
+    this.#turn = undefined;
+  }
+}
+
+const comma = Buffer.from(",");
+
+/** Lists of items, one behind the other. */
+function joinItems(parts: readonly Buffer[]): Buffer {
+  const filled = parts.filter(({ length }) => length > 0);
+  return Buffer.concat(filled.flatMap((part, index) => (index === 0 ? [part] : [comma, part])));
+}
+
+/** What a response repeats of its request, with OpenAI's defaults. Open Responses 2026-04-24, ResponseResource */
+const echoed: Record<string, unknown> = {
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  prompt_cache_key: null,
+  reasoning: null,
+  safety_identifier: null,
+  service_tier: "default",
+  store: true,
+  temperature: 1,
+  text: { format: { type: "text" } },
+  tool_choice: "auto",
+  tools: [],
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: "disabled",
+};
+
+const noUsage = {
+  input_tokens: 0,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 0,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 0,
+};
+
+/**
+ * The response to a turn with `generate: false`: complete, without output, and its id is one that the next turn may go on
+ * from. The hub makes it, since no provider gets the request.
+ *
+ * @param nowMs - epoch ms
+ * @returns the messages, in order
+ */
+export function warmUpMessages(
+  { fields, previousResponseId }: TurnMessage,
+  responseId: string,
+  nowMs: number,
+): string[] {
+  const createdAt = Math.floor(nowMs / 1000);
+  const repeated = Object.entries(echoed).map(([name, otherwise]) => [
+    name,
+    fields[name] ?? otherwise,
+  ]);
+  const response = {
+    id: responseId,
+    object: "response",
+    created_at: createdAt,
+    completed_at: null as number | null,
+    status: "in_progress",
+    model: fields["model"],
+    previous_response_id: previousResponseId ?? null,
+    background: false,
+    error: null,
+    incomplete_details: null,
+    output: [],
+    usage: null as typeof noUsage | null,
+    ...(Object.fromEntries(repeated) as object),
+  };
+  const whole = { ...response, status: "completed", completed_at: createdAt, usage: noUsage };
+  return [
+    JSON.stringify({ type: "response.created", sequence_number: 0, response }),
+    JSON.stringify({ type: "response.completed", sequence_number: 1, response: whole }),
+  ];
 }

@@ -28,7 +28,7 @@ import type { FirstEvent } from "../stream/observe.ts";
 import { StreamedResponse, type StreamEnd } from "./streamed-response.ts";
 
 /** How a response ended. Failures are thrown. */
-export type DeliveryEnd =
+type DeliveryEnd =
   | StreamEnd
   /** The provider refused the request; `body` is its error, unscrubbed. */
   | { kind: "refused"; status: number; body: Buffer };

@@ -5,7 +5,7 @@ import type { ClientWriter } from "./client-writer.ts";
 import { JsonResponse } from "./json-response.ts";
 import type { HeaderMap } from "./response-headers.ts";
 
-export interface JsonRelayOptions {
+interface JsonRelayOptions {
   participantId: string;
   status: number;
   /** for the client */

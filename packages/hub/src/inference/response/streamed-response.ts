@@ -2,7 +2,7 @@ import type { StreamMarker, Usage } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { Scrubber } from "../inference-call.ts";
 import type { DetailWatch } from "../../events/bus.ts";
-import { countContentEvents } from "../stream/count-content.ts";
+import { countContentEvents } from "../stream/first-content.ts";
 import { type FirstEvent, StreamObserver, type StreamVerdict } from "../stream/observe.ts";
 import type { ClientWriter } from "./client-writer.ts";
 
@@ -14,7 +14,7 @@ export type StreamEnd =
   | { kind: "provider-error"; error: HubError };
 
 /** What one stream is read and edited by. */
-export interface StreamSettings {
+interface StreamSettings {
   participantId: string;
   marker: StreamMarker;
   /** It was made from a chat stream, by the agent or by the hub that calls the endpoint. */

@@ -1,7 +1,7 @@
 import { isFull, type Participant } from "../../domain/participant.ts";
 
 /** A waiting request, as far as its owner's participants are concerned. */
-export interface OwnEntry {
+interface OwnEntry {
   /** the participants that could serve it */
   readonly candidates: readonly Participant[];
   /** those of them whose owner sent it, and wants its own requests first */

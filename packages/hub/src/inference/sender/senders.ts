@@ -1,5 +1,4 @@
 import { type ClientIdentity, clientText, isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
-import { RecentValues } from "./recent-values.ts";
 import type { TurnTaker } from "./turns.ts";
 
 /** Where a request comes from, and from whom. Contract §3, "Names". */
@@ -35,7 +34,7 @@ function personOf(client: ClientIdentity): string {
 }
 
 /** What may show that a request comes from the owner of a participant. Contract §3, "Own requests first". */
-export interface OwnerProof {
+interface OwnerProof {
   /** where it came from without a proxy; undefined behind one, and where addresses prove nothing */
   readonly ownAddress: string | undefined;
   /** a value beginning `rhc_`, right or wrong */
@@ -164,4 +163,39 @@ function clientKeyIn(header: string | undefined): string | undefined {
 function textOf(header: string | readonly string[] | undefined): string | undefined {
   const text = (typeof header === "object" ? header[0] : header)?.trim();
   return text === "" ? undefined : text;
+}
+
+/** A longer key would make the memory depend on what clients send. */
+const maxKeyLength = 256;
+
+/**
+ * The values that were used last: at least `size` of them, at most twice as many. Two maps that take turns, because to
+ * move an entry on each use costs more than the lookup.
+ */
+export class RecentValues<Value> {
+  readonly #size: number;
+  #recent = new Map<string, Value>();
+  #older = new Map<string, Value>();
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  get(key: string): Value | undefined {
+    const recent = this.#recent.get(key);
+    if (recent !== undefined) return recent;
+    const older = this.#older.get(key);
+    if (older !== undefined) this.set(key, older);
+    return older;
+  }
+
+  /** Keys over 256 characters are not kept. */
+  set(key: string, value: Value): void {
+    if (key.length > maxKeyLength) return;
+    if (this.#recent.size >= this.#size) {
+      this.#older = this.#recent;
+      this.#recent = new Map();
+    }
+    this.#recent.set(key, value);
+  }
 }

@@ -1,4 +1,4 @@
-import { updateLimit } from "../../domain/concurrency.ts";
+import { updateLimit } from "../../domain/machine.ts";
 import type { PaceSnapshot } from "../../domain/placement/pace.ts";
 import { capabilitiesOf, type Participant } from "../../domain/participant.ts";
 import { isComplete, updateTrial } from "../../domain/readiness.ts";

@@ -4,7 +4,7 @@ import { isComplete } from "../../domain/readiness.ts";
 import type { Room } from "../../domain/room.ts";
 import type { StoredRegistration } from "../../domain/stored-registration.ts";
 import type { OperationContext } from "../context.ts";
-import { assignMachine, leaveMachine } from "../machine-key.ts";
+import { assignMachine, leaveMachine } from "../presence.ts";
 import { newParticipant } from "../registration.ts";
 import { type ParticipantState, restoreState } from "./participant-state.ts";
 

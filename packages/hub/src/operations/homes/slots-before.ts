@@ -7,7 +7,7 @@ import {
   type SlotHolder,
 } from "../../domain/participant.ts";
 import type { OperationContext } from "../context.ts";
-import { wakeRooms } from "../machine-key.ts";
+import { wakeRooms } from "../presence.ts";
 
 /** A slot that a request takes which runs at an earlier home of the room. */
 export interface SlotBefore {

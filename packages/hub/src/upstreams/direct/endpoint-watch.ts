@@ -4,7 +4,7 @@ import type { CredentialUse, DirectPath, Participant } from "../../domain/partic
 
 type Server = Pick<ModelServer, "probe" | "probed" | "lookInMs">;
 
-export interface EndpointWatchOptions {
+interface EndpointWatchOptions {
   nowMs: () => number;
   /** Whether this very registration is still the one under its id. */
   isPresent: (participant: Participant) => boolean;

@@ -2,7 +2,7 @@ import { ModelServer, type ProviderClient } from "@roomhub/provider";
 import type { Participant } from "../../domain/participant.ts";
 import { type DirectEvents, WatchedSink } from "./upstream.ts";
 
-export interface ModelServersOptions {
+interface ModelServersOptions {
   /** the one whose sockets may go where this participant's endpoint leads */
   clientFor: (participant: Participant) => ProviderClient;
   headersOf: (participant: Participant) => Readonly<Record<string, string>>;

@@ -57,7 +57,7 @@ export class DirectUpstream implements Upstream {
 }
 
 /** Whether one model server responds to its calls. */
-export interface ServerContact {
+interface ServerContact {
   responded(): void;
   failed(reason: string): void;
 }

@@ -17,7 +17,7 @@ import type { TunnelRegistry } from "./registry.ts";
 import type { ResumableSessions } from "./resumable-sessions.ts";
 
 /** The events of tunnels for the rest of the hub. */
-export interface TunnelEvents {
+interface TunnelEvents {
   /** A handshake without a fault is about to be completed. @throws HubError when it may not be */
   opening(participant: Participant): void;
   /** The same of one that presents a session. @throws HubError when it may not be completed */
@@ -50,7 +50,7 @@ export interface TunnelEvents {
  * @param session - the name of the one that it goes on with, as the handshake says
  * @throws HubError `bad_request` for another subprotocol, and for what is no handshake; what `opening` throws
  */
-export type AcceptTunnel = (
+type AcceptTunnel = (
   participant: Participant,
   session: string | undefined,
   request: IncomingMessage,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MadeOnce } from "./made-once.ts";
+import { MadeOnce } from "./handed-out.ts";
 
 test("what is requested by many at once is made once", async () => {
   let made = 0;

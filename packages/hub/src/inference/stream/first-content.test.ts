@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countContentEvents } from "./count-content.ts";
+import { countContentEvents } from "./first-content.ts";
 import {
   blockDelta,
   blockStart,

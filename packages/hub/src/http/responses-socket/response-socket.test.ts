@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { BodyBudget } from "../../inference/body-budget.ts";
-import { MessageIntake } from "./message-intake.ts";
+import { MessageIntake, SocketLife } from "./response-socket.ts";
 
 const limits = { bodyIdleMs: 30, bodyReadMs: 100 };
 
@@ -51,4 +51,34 @@ test("a message that drips takes as long as a body may, and not longer", () => {
   intake.hadMessage();
   intake.received(1, 200);
   expect(intake.overdue(201)).toBeUndefined();
+});
+
+const lifeLimits = { responseSocketMs: 1_000, responseSocketPingMs: 100 };
+
+test("a quiet socket is pinged, and is dead after two pings without a sign of life", () => {
+  const life = new SocketLife(lifeLimits, 0);
+  expect(life.due(100, false)).toBe("nothing");
+  expect(life.due(101, false)).toBe("ping");
+  expect(life.due(201, false)).toBe("nothing");
+  expect(life.due(202, false)).toBe("ping");
+  expect(life.due(303, false)).toBe("dead");
+});
+
+test("anything that comes in is a sign of life", () => {
+  const life = new SocketLife(lifeLimits, 0);
+  for (let nowMs = 101; nowMs < 1_000; nowMs += 101) {
+    expect(life.due(nowMs, false)).toBe("ping");
+    life.heard();
+  }
+});
+
+test("a client that is behind is not taken for dead", () => {
+  const life = new SocketLife(lifeLimits, 0);
+  for (let nowMs = 101; nowMs < 1_000; nowMs += 101) expect(life.due(nowMs, true)).toBe("nothing");
+});
+
+test("a socket may serve for exactly as long as it may", () => {
+  const life = new SocketLife({ ...lifeLimits, responseSocketPingMs: 5_000 }, 50);
+  expect(life.due(1_050, false)).toBe("nothing");
+  expect(life.due(1_051, false)).toBe("expired");
 });

@@ -1,4 +1,4 @@
-export interface AttemptLimits {
+interface AttemptLimits {
   /** wrong passwords at once */
   burst: number;
   /** one more is allowed each */

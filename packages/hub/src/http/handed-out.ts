@@ -1,10 +1,31 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { HubError } from "../../errors.ts";
-import type { FlushingResponses } from "../flushing-responses.ts";
-import type { Handout, HandoutFile } from "./handout.ts";
-import { MadeOnce } from "./made-once.ts";
-import { monitorHeaders } from "./monitor-headers.ts";
+import { HubError } from "../errors.ts";
+import type { FlushingResponses } from "./flushing-responses.ts";
+import { type RouteMatch, queryOf } from "./router.ts";
+
+/**
+ * What a hub hands out beside its API: the program itself, the SDK and the page that watches a room. The program around the
+ * hub makes them; the hub only serves the bytes. Contract §7.
+ */
+export interface Handout {
+  /**
+   * The program as an npm package, a gzipped tar. Requested at most once, and again after a failure.
+   *
+   * @throws Error when it cannot be made; its message is for people
+   */
+  program: () => Promise<Uint8Array>;
+  /** The SDK, `@roomhub/client`, in the same form. */
+  sdk: () => Promise<Uint8Array>;
+  /** The page's files by path, such as `/index.html`. @throws Error when it cannot be made */
+  monitor: () => Promise<ReadonlyMap<string, HandoutFile>>;
+}
+
+export interface HandoutFile {
+  /** for `content-type` */
+  type: string;
+  body: Uint8Array;
+}
 
 /** Downloads of packages that run at the same time. Contract §7. */
 const maxDownloads = 32;
@@ -131,4 +152,101 @@ function describe(bytes: Uint8Array): Package {
 function isKnown(request: IncomingMessage, etag: string): boolean {
   const known = request.headers["if-none-match"];
   return known !== undefined && (known.trim() === "*" || known.includes(etag));
+}
+
+/** Of every file of the page that watches a room, wherever it is served. */
+const monitorHeaders = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' http: https:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  "cross-origin-opener-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
+
+/** Contract §7. */
+const usualMaxWaitMs = 10_000;
+
+/** Something that is made with the first request for it, once for all that wait, and again after a failure. */
+export class MadeOnce<T> {
+  readonly #what: string;
+  readonly #make: () => Promise<T>;
+  readonly #maxWaitMs: number;
+  #making: Promise<T> | undefined;
+  #made: T | undefined;
+
+  /**
+   * @param what - for errors: `The program`
+   * @param maxWaitMs - a request waits so long for what is being made; making it goes on
+   */
+  constructor(what: string, make: () => Promise<T>, maxWaitMs: number = usualMaxWaitMs) {
+    this.#what = what;
+    this.#make = make;
+    this.#maxWaitMs = maxWaitMs;
+  }
+
+  /** undefined until it is made */
+  get made(): T | undefined {
+    return this.#made;
+  }
+
+  /** @throws HubError `handout_unavailable` */
+  async get(): Promise<T> {
+    if (this.#made !== undefined) return this.#made;
+    this.#making ??= this.#start();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(this.#unavailable("is still being built")), this.#maxWaitMs);
+    });
+    try {
+      return await Promise.race([this.#making, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #start(): Promise<T> {
+    try {
+      this.#made = await this.#make();
+      return this.#made;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw this.#unavailable(`could not be built: ${reason}`, error);
+    } finally {
+      this.#making = undefined;
+    }
+  }
+
+  #unavailable(problem: string, cause?: unknown): HubError {
+    return new HubError("handout_unavailable", `${this.#what} ${problem}.`, {
+      hint: "Try again in a moment.",
+      cause,
+    });
+  }
+}
+
+/** What is handed out at a path. @throws HubError `not_found`, `handout_unavailable` */
+export async function serveHandout(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { route, params }: RouteMatch,
+  handedOut: HandedOut | undefined,
+): Promise<void> {
+  if (handedOut === undefined) throw new Error("nothing is handed out");
+  if (route.kind === "sdk") {
+    await handedOut.serveSdk(request, response);
+    return;
+  }
+  if (route.kind === "program") {
+    await handedOut.serveProgram(request, response, params["version"]);
+    return;
+  }
+  const [target = ""] = (request.url ?? "").split("?", 1);
+  if (target.endsWith("/monitor")) {
+    // The page's addresses are relative to its folder; this one too, since a proxy may serve the hub below a path.
+    const query = queryOf(request.url ?? "").toString();
+    const location = `monitor/${query === "" ? "" : `?${query}`}`;
+    response.writeHead(302, { location, "cache-control": "no-store", "content-length": 0 }).end();
+    return;
+  }
+  await handedOut.serveMonitor(request, response, `/${params["*"] ?? ""}`);
 }

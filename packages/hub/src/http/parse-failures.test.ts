@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { SocketResponses } from "./socket-responses.ts";
+import { SocketResponses } from "./parse-failures.ts";
 
 interface FakeResponse {
   headersSent: boolean;

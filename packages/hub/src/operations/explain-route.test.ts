@@ -1,8 +1,8 @@
 import type { InferenceProtocol, RouteExplanation } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { occupySlot } from "../../domain/participant.ts";
+import { occupySlot } from "../domain/participant.ts";
 import { explainRoute } from "./explain-route.ts";
-import { createOffice, home } from "../operations.fixture.ts";
+import { createOffice, home } from "./operations.fixture.ts";
 
 interface Asked {
   model?: string;

@@ -3,31 +3,38 @@ import {
   type InferenceProtocol,
   type RouteCandidate,
   type RouteExplanation,
+  type RouteAlias,
+  type RouteExpectation,
 } from "@roomhub/protocol";
-import { type ModelField, readModelField } from "../../domain/aliases/model-field.ts";
-import { selectTarget } from "../../domain/aliases/select-target.ts";
-import { isFull, type Participant } from "../../domain/participant.ts";
+import {
+  type ModelField,
+  readModelField,
+  selectTarget,
+  selectorText,
+} from "../domain/aliases/model-field.ts";
+import { isFull, type Participant } from "../domain/participant.ts";
 import {
   doubtOf,
   isAwaited,
   isLoading,
   isOverloaded,
   unroutableReason,
-} from "../../domain/readiness.ts";
-import type { Room } from "../../domain/room.ts";
+} from "../domain/readiness.ts";
+import type { Room } from "../domain/room.ts";
 import {
   type Hold,
   plainQuery,
   type Selection,
   type SelectionQuery,
   type Selector,
-} from "../../domain/selection-query.ts";
-import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../../domain/selector.ts";
-import { isLeftToOthers } from "../../domain/stand-in.ts";
-import { connectionView, loadView } from "../../domain/views.ts";
-import type { OperationContext } from "../context.ts";
-import { explainAlias } from "./explain-alias.ts";
-import { routeExpectation } from "./route-expectation.ts";
+  isLeftToOthers,
+} from "../domain/selection-query.ts";
+import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../domain/selector.ts";
+import { connectionView, loadView } from "../domain/views.ts";
+import type { OperationContext } from "./context.ts";
+import type { ResponseForm } from "../domain/placement/pace.ts";
+import { Candidate } from "../domain/placement/place-request.ts";
+import { expectationOf } from "../domain/placement/placement.ts";
 
 interface Question {
   /** a request's `model` field */
@@ -247,4 +254,59 @@ function candidate(
   const doubt = doubtOf(participant);
   const reasons = doubt === undefined ? reason : `${reason}; it ${doubt}`;
   return { id, nickname, model, verdict, reason: reasons, connection, load: loadView(participant) };
+}
+
+/**
+ * Each target of the alias that a `model` field matches, and why it takes the request or does not; nothing without one.
+ *
+ * @param chosen - the target that the explanation is about
+ */
+function explainAlias(
+  room: Room,
+  { alias: pattern, targets }: ModelField,
+  chosen: Selector,
+  queryFor: (target: Selector) => SelectionQuery,
+): { alias?: RouteAlias } {
+  if (pattern === undefined) return {};
+  const target = selectorText(chosen);
+  const refusals = targets.map((one) => {
+    const selection = selectParticipant(room, queryFor(one));
+    return selection.kind === "refused" ? selection.message : undefined;
+  });
+  const taken = refusals.indexOf(undefined);
+  const verdictAt = (index: number): Omit<RouteAlias["targets"][number], "target"> => {
+    const refusal = refusals[index];
+    if (refusal !== undefined) return { verdict: "passed-over", reason: refusal };
+    return index === taken
+      ? { verdict: "taken", reason: "the first that a participant can serve" }
+      : { verdict: "standby", reason: `tried when ${target} cannot serve the request` };
+  };
+  const verdicts = targets.map((one, index) => ({
+    target: selectorText(one),
+    ...verdictAt(index),
+  }));
+  return { alias: { pattern, target, targets: verdicts } };
+}
+
+/** What the placement of a request by model name goes by, for one participant. */
+function routeExpectation(
+  room: Room,
+  participant: Participant,
+  { prompt, nowMs }: SelectionQuery,
+): RouteExpectation {
+  // Where no stream was measured, whole responses say something too.
+  const { pace } = participant;
+  const form: ResponseForm =
+    pace.expectedFirstMs("stream", 0, nowMs()) === undefined ? "whole" : "stream";
+  const warm = room.placing.warm.warmBytes(prompt, nowMs()).get(participant) ?? 0;
+  const candidate = new Candidate(participant, warm, undefined);
+  const query = { promptBytes: prompt.bytes, form, nowMs: nowMs() };
+  const { waitMs, firstMs } = expectationOf(candidate, query);
+  const rate = pace.promptBytesPerSecond(form);
+  return {
+    ...(waitMs === undefined ? {} : { waitMs: Math.round(waitMs) }),
+    ...(firstMs === undefined ? {} : { firstTokenMs: Math.round(firstMs) }),
+    ...(rate === undefined ? {} : { promptBytesPerSecond: Math.round(rate) }),
+    ...(prompt.session === undefined ? {} : { warmBytes: warm }),
+  };
 }

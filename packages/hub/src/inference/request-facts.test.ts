@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { metricsOf } from "./metrics.ts";
+import { metricsOf } from "./request-facts.ts";
 
 describe("metrics", () => {
   test("are rounded to hundredths of a ms, and tokens per second follow from the whole duration", () => {

@@ -1,10 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { Participant } from "../../domain/participant.ts";
-import { isRoutable } from "../../domain/readiness.ts";
-import { participantView } from "../../domain/views.ts";
-import { announceBudgets, participantRests } from "./budgets.ts";
-import { createOffice } from "../operations.fixture.ts";
-import { statusReported, tunnelClosed, tunnelOpened } from "../path-changes.ts";
+import type { Participant } from "../domain/participant.ts";
+import { isRoutable } from "../domain/readiness.ts";
+import { participantView } from "../domain/views.ts";
+import {
+  announceBudgets,
+  participantRests,
+  statusReported,
+  tunnelClosed,
+  tunnelOpened,
+} from "./path-changes.ts";
+import { createOffice } from "./operations.fixture.ts";
 
 async function joined(budget: Participant["budget"]) {
   const office = createOffice();

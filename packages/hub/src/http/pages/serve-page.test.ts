@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { prefersHtml } from "./prefers-html.ts";
+import { prefersHtml } from "./serve-page.ts";
 
 describe("prefersHtml", () => {
   test.each([

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { attemptKey, createPasswordAttempts } from "./attempts.ts";
+import { attemptKey, createPasswordAttempts } from "./throttle.ts";
 
 const limits = { burst: 5, intervalMs: 2_000 };
 const key = attemptKey("ABCDEF", "127.0.0.1");
