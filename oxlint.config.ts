@@ -79,7 +79,7 @@ interface Allowed {
 
 const packages: Record<string, Allowed> = {
   protocol: { packages: [], thirdParty: ["zod", "eventsource-parser"], node: false },
-  tunnel: { packages: [], thirdParty: ["ws"], node: true },
+  tunnel: { packages: ["protocol"], thirdParty: ["ws"], node: true },
   provider: { packages: ["protocol"], thirdParty: [], node: true },
   client: { packages: ["protocol"], thirdParty: [], node: false },
   "room-state": { packages: ["protocol"], thirdParty: [], node: false },

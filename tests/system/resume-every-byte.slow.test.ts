@@ -137,11 +137,11 @@ async function openLab() {
         capabilities: {},
         pingIntervalMs: undefined,
         bootId: "boot",
-        resumes: earlier?.isSuspended === true ? earlier : undefined,
+        resumes: earlier?.isInterrupted === true ? earlier : undefined,
         handlers: {
           onHello: () => (own = session),
           onResume: (resumed) => (own = resumed),
-          onSuspend: () => again(own),
+          onInterrupted: () => again(own),
           // Of a dial whose HELLO did not come, or of a session that the hub did not have.
           onClose: () => again(own === session ? undefined : own),
           onRequest: echo,

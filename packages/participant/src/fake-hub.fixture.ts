@@ -193,11 +193,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
   return hub;
 }
 
-function decideResume(
-  hub: FakeHub,
-  offer: ResumeOffer,
-  session: HubSession,
-): ResumeDecision<HubSession> {
+function decideResume(hub: FakeHub, offer: ResumeOffer, session: HubSession): ResumeDecision {
   hub.offers.push(offer);
   const { claim } = offer;
   const known = claim === undefined ? undefined : hub.resumable.get(claim.id);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { AgentSession } from "./agent-session.ts";
 import { HubSession } from "./hub-session.ts";
 import { frame, RawPeer, u32 } from "./raw-peer.fixture.ts";
-import { LogBudget } from "./resume/log-budget.ts";
+import { LogBudget } from "./resume/sent-log.ts";
 import { ResumableTunnel, turns } from "./resume/resumable-tunnel.fixture.ts";
 import { SentLog } from "./resume/sent-log.ts";
 import { memoryTransportPair, type MemoryTransport } from "./transport/memory-transport.ts";
@@ -134,7 +134,7 @@ describe("a peer that announces a window of 2 GiB", () => {
     await turns(4);
     await tunnel.cut();
     await tunnel.connect();
-    expect(tunnel.hubStory).toEqual(["hello", "suspended 1", "resumed 1"]);
+    expect(tunnel.hubStory).toEqual(["hello", "interrupted 1", "resumed 1"]);
   });
 });
 
@@ -187,7 +187,7 @@ describe("a peer that acknowledges nothing", () => {
       hub.hub.tick(nowMs);
     }
     hub.peer.cut();
-    expect([hub.hub.isSuspended, hub.closes]).toEqual([true, []]);
+    expect([hub.hub.isInterrupted, hub.closes]).toEqual([true, []]);
   });
 });
 
@@ -230,14 +230,14 @@ describe("a peer that does not read", () => {
         const hub = startHub({ resumes: true });
         hub.open(0);
         hub.acknowledge();
-        for (let nowMs = 0; nowMs <= 45_000 && !hub.hub.isSuspended; nowMs += 1_000) {
+        for (let nowMs = 0; nowMs <= 45_000 && !hub.hub.isInterrupted; nowMs += 1_000) {
           if (nowMs === 9_000) hub.open(0);
           if (nowMs === 9_000) hub.peer.bufferedBytes = unsent;
           if (nowMs <= 11_000 || nowMs === backMs) hub.peer.pong();
           hub.hub.tick(nowMs);
         }
         if (backMs < 45_000) hub.peer.cut();
-        expect([unsent, hub.hub.isSuspended, hub.closes]).toEqual([unsent, true, []]);
+        expect([unsent, hub.hub.isInterrupted, hub.closes]).toEqual([unsent, true, []]);
       }
     },
   );

@@ -1,8 +1,12 @@
+import type { Messages } from "./resume/messages.ts";
+
+const MAX_MISSED = 2;
+
 /**
- * Decides when to ping and when a peer is dead. Reads no clock.
+ * Decides when to ping and when the other end is dead. Reads no clock.
  *
  * Counts at most one miss per call, so that a process that was frozen for a minute reads its sockets before it declares
- * a peer dead.
+ * the other end dead.
  */
 export class KeepAlive {
   readonly #intervalMs: number;
@@ -20,12 +24,12 @@ export class KeepAlive {
     this.#missed = 0;
   }
 
-  /** Nothing was heard between the two latest pings. */
+  /** Nothing was received between the two latest pings. */
   get isMissing(): boolean {
     return this.#missed > 0;
   }
 
-  /** @param intervalMs - of this moment */
+  /** @param intervalMs - for this call */
   tick(nowMs: number, intervalMs: number = this.#intervalMs): "wait" | "ping" | "dead" {
     if (this.#lastPingMs !== undefined && nowMs - this.#lastPingMs < intervalMs) {
       return "wait";
@@ -44,4 +48,93 @@ export class KeepAlive {
   }
 }
 
-const MAX_MISSED = 2;
+/**
+ * Whether the other end of an open tunnel sends, reads what is sent to it, and acknowledges it. Each is missing after two
+ * pings without it; the last two count only while the other end sends. Reads no clock.
+ */
+export class PeerWatch {
+  readonly #sending: KeepAlive;
+  readonly #reading: KeepAlive;
+  readonly #acknowledging: KeepAlive;
+
+  constructor(pingIntervalMs: number) {
+    this.#sending = new KeepAlive(pingIntervalMs);
+    this.#reading = new KeepAlive(pingIntervalMs);
+    this.#acknowledging = new KeepAlive(pingIntervalMs);
+  }
+
+  /** The session is resumed over another connection. */
+  begin(): void {
+    this.#sending.heard();
+    this.#reading.heard();
+    this.#acknowledging.heard();
+  }
+
+  /** Any message, ping or pong was received. */
+  heard(): void {
+    this.#sending.heard();
+  }
+
+  /**
+   * A session whose other end acknowledges nothing cannot be resumed from now on.
+   *
+   * @param pingIntervalMs - for this call
+   * @returns `silent`: the connection may be dead; `unread`: the other end sends, but takes nothing that is sent to it
+   */
+  tick(
+    nowMs: number,
+    messages: Messages,
+    pingIntervalMs?: number,
+  ): "wait" | "ping" | "silent" | "unread" {
+    const verdict = this.#sending.tick(nowMs, pingIntervalMs);
+    if (verdict === "dead") return "silent";
+    // A connection that is cut takes nothing either, for a while also after the other end is heard again.
+    const { isMissing } = this.#sending;
+    if (messages.takeProgress() || isMissing) this.#reading.heard();
+    if (messages.log?.takeProgress() !== false || isMissing) this.#acknowledging.heard();
+    if (this.#reading.tick(nowMs) === "dead") return "unread";
+    if (this.#acknowledging.tick(nowMs) === "dead") messages.stopKeeping();
+    return verdict;
+  }
+}
+
+/** Two of these without a pong: a change of networks is noticed within 3 s. */
+const SHORTEST_PING_MS = 1_000;
+/** When another connection works as soon as this, the first one was only slow. */
+const FALSE_ALARM_MS = 2_000;
+
+/**
+ * How often to ping while streams run that can be resumed. Giving up a connection costs little then; waiting for the usual
+ * pings would cost a pause of half a minute. On a line so slow that pongs come late, each false alarm doubles the interval,
+ * or the same message would be sent again and again. Reads no clock.
+ */
+export class LossWatch {
+  readonly #longestMs: number;
+  #pingIntervalMs: number;
+  #nowMs = 0;
+  #givenUpMs: number | undefined;
+
+  /** @param longestMs - the usual interval */
+  constructor(longestMs: number) {
+    this.#longestMs = longestMs;
+    this.#pingIntervalMs = Math.min(SHORTEST_PING_MS, longestMs);
+  }
+
+  get pingIntervalMs(): number {
+    return this.#pingIntervalMs;
+  }
+
+  /** @param isGivenUp - this tick gave the connection up, because it was silent */
+  tick(nowMs: number, isGivenUp: boolean): void {
+    this.#nowMs = nowMs;
+    if (isGivenUp) this.#givenUpMs = nowMs;
+  }
+
+  resumed(): void {
+    if (this.#givenUpMs === undefined) return;
+    const isFalseAlarm = this.#nowMs - this.#givenUpMs < FALSE_ALARM_MS;
+    this.#givenUpMs = undefined;
+    const intervalMs = isFalseAlarm ? 2 * this.#pingIntervalMs : SHORTEST_PING_MS;
+    this.#pingIntervalMs = Math.min(intervalMs, this.#longestMs);
+  }
+}

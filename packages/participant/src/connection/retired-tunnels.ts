@@ -33,7 +33,7 @@ export class RetiredTunnels {
       const { tunnel, waiting, isDialling } = retired;
       waiting?.tick(nowMs);
       const isOver = isConnected && (waiting ?? tunnel).activeStreams === 0;
-      if (isOver || waiting?.isSuspended === false || (waiting && hubUrl === undefined))
+      if (isOver || waiting?.isInterrupted === false || (waiting && hubUrl === undefined))
         this.#close(retired);
       else if (waiting === undefined || isDialling) tunnel.tick(nowMs);
       else if (hubUrl !== undefined) this.#dial(retired, waiting, hubUrl);
@@ -59,7 +59,7 @@ export class RetiredTunnels {
   #ended(retired: Retired, broken: AgentSession | undefined): void {
     retired.waiting = broken ?? retired.waiting;
     retired.isDialling = false;
-    if (retired.waiting?.isSuspended !== true) this.#all.delete(retired);
+    if (retired.waiting?.isInterrupted !== true) this.#all.delete(retired);
   }
 
   #close(retired: Retired): void {

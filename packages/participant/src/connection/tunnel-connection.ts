@@ -229,7 +229,7 @@ export class TunnelConnection {
       handlers: {
         onHello: (hello) => this.#onHello(hello, undefined),
         onResume: (earlier, hello) => this.#onHello(hello, earlier),
-        onSuspend: () => this.#onSuspend(),
+        onInterrupted: () => this.#onInterrupted(),
         onRequest,
         onGoAway: () => this.#dismiss(),
         onClose: (code, reason) => this.#onClose(socket, code, reason),
@@ -268,7 +268,7 @@ export class TunnelConnection {
     this.#options.onGoAway();
   }
 
-  #onSuspend(): void {
+  #onInterrupted(): void {
     this.#end(retry(this.#breakReason ?? "the connection to the hub was lost"), this.#session);
   }
 
@@ -286,7 +286,7 @@ export class TunnelConnection {
   /** Looked at only where another connection can take over: what ran to an older hub would end. */
   #hasLostAddress(): boolean {
     if (this.#localAddress === undefined || this.#session?.resumeId === undefined) return false;
-    return !this.#session.isSuspended && !hasAddress(networkInterfaces(), this.#localAddress);
+    return !this.#session.isInterrupted && !hasAddress(networkInterfaces(), this.#localAddress);
   }
 
   #onRefused(socket: WebSocket, response: IncomingMessage): void {
@@ -300,7 +300,7 @@ export class TunnelConnection {
       if (redirect?.kind === "behind")
         return this.#end(stale(`the hub at ${host} ${redirect.reason}`));
       const refused = { status, retryAfter: headers["retry-after"], body };
-      const hasSession = this.#options.resumes?.isSuspended === true;
+      const hasSession = this.#options.resumes?.isInterrupted === true;
       this.#fail(judgeUpgrade(host, refused, hasSession));
     });
   }
@@ -323,7 +323,7 @@ export class TunnelConnection {
   /** Its streams wait for another connection where the hub resumes, else they end. */
   #break(reason: string): void {
     this.#breakReason = reason;
-    this.#session?.break(reason);
+    this.#session?.interrupt(reason);
   }
 
   #end(verdict: Verdict, broken?: AgentSession): void {

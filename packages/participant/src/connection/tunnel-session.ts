@@ -177,7 +177,7 @@ export class TunnelSession {
 
   /** The session ends by itself when its time is over or a hub does not have it. */
   get #waiting(): Gap | undefined {
-    return this.#gap?.session.isSuspended === true ? this.#gap : undefined;
+    return this.#gap?.session.isInterrupted === true ? this.#gap : undefined;
   }
 
   #keep(session: AgentSession, stop: DialStop): void {

@@ -1,25 +1,27 @@
+import type { Timer, World } from "@roomhub/protocol";
 import { badResume, COUNT_RANGE } from "../wire/resume.ts";
 
 const ACK_AFTER_BYTES = 64 * 1024;
 const ACK_AFTER_MS = 500;
 
-/** Counts the messages of the peer, and says when to acknowledge them. */
+/** Counts the messages that are received, and says when to acknowledge them. */
 export class Receipts {
+  readonly #world: World;
   readonly #acknowledge: () => void;
   #received = 0;
-  /** what the peer was told */
-  #told = 0;
-  #untoldBytes = 0;
+  #acknowledged = 0;
+  #unacknowledgedBytes = 0;
   /** Messages up to this number are resent ones. */
   #resentUntil = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   readonly #onTimer = (): void => {
     this.#timer = undefined;
-    if (this.#told < this.#received) this.#acknowledge();
+    if (this.#acknowledged < this.#received) this.#acknowledge();
   };
 
-  /** @param acknowledge - called when a message of its own is due; takes the count with {@link take} */
-  constructor(acknowledge: () => void) {
+  /** @param acknowledge - called when an ACK of its own is due; gets the count with {@link take} */
+  constructor(world: World, acknowledge: () => void) {
+    this.#world = world;
     this.#acknowledge = acknowledge;
   }
 
@@ -36,30 +38,30 @@ export class Receipts {
   /** A message was processed. */
   add(bytes: number): void {
     this.#received += 1;
-    this.#untoldBytes += bytes;
-    if (this.#untoldBytes >= ACK_AFTER_BYTES) return this.#acknowledge();
-    this.#timer ??= setTimeout(this.#onTimer, ACK_AFTER_MS).unref();
+    this.#unacknowledgedBytes += bytes;
+    if (this.#unacknowledgedBytes >= ACK_AFTER_BYTES) return this.#acknowledge();
+    this.#timer ??= this.#world.unref(this.#world.setTimeout(this.#onTimer, ACK_AFTER_MS));
   }
 
   get isDue(): boolean {
-    return this.#told < this.#received;
+    return this.#acknowledged < this.#received;
   }
 
   /** The count to send now, modulo 2³². */
   take(): number {
-    this.#told = this.#received;
-    this.#untoldBytes = 0;
+    this.#acknowledged = this.#received;
+    this.#unacknowledgedBytes = 0;
     return this.received;
   }
 
-  /** The timer may have nothing to say then: that costs less than one for each message. */
+  /** A timer that finds nothing to acknowledge costs less than one for each message. */
   stop(): void {
-    clearTimeout(this.#timer);
+    this.#world.clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
   /**
-   * @param sent - modulo 2³²: messages that the peer had sent when it resumed
+   * @param sent - modulo 2³²: messages that the other end had sent when it resumed
    * @throws {ProtocolError} 4002 for fewer than were received
    */
   expectResent(sent: number): void {
@@ -67,7 +69,7 @@ export class Receipts {
     this.take();
   }
 
-  /** How many messages the peer has sent that were not received. */
+  /** How many messages the other end has sent that were not received. */
   missing(sent: number): number {
     const missing = (sent - this.received + COUNT_RANGE) % COUNT_RANGE;
     if (missing > COUNT_RANGE / 2) throw badResume(`${sent} messages sent, more were received`);

@@ -1,12 +1,11 @@
 import { AgentSession } from "../agent-session.ts";
 import { HubSession } from "../hub-session.ts";
-import type { HubSessionHandlers } from "../hub-session.ts";
+import type { HubSessionHandlers, ResumeDecision } from "../hub-session.ts";
 import type { IncomingRequest, RequestBodyHandler } from "../streams/agent-stream.ts";
 import type { ResponseHandler } from "../streams/hub-stream.ts";
 import { memoryTransportPair } from "../transport/memory-transport.ts";
 import type { MemoryTransport } from "../transport/memory-transport.ts";
 import type { ResumeOffer } from "../wire/resume.ts";
-import type { ResumeDecision } from "./hub-reply.ts";
 
 const HEAD = {
   method: "POST",
@@ -133,7 +132,7 @@ export class ResumableTunnel {
           this.agentStory.push("hello");
         },
         onResume: () => this.agentStory.push("resumed"),
-        onSuspend: (streams) => this.agentStory.push(`suspended ${streams}`),
+        onInterrupted: (streams) => this.agentStory.push(`interrupted ${streams}`),
         onRequest: (request) => {
           const served = new Served(request);
           this.served.push(served);
@@ -163,7 +162,7 @@ export class ResumableTunnel {
         this.hub = session;
         this.hubStory.push("hello");
       },
-      onSuspend: (streams) => this.hubStory.push(`suspended ${streams}`),
+      onInterrupted: (streams) => this.hubStory.push(`interrupted ${streams}`),
       onResume: (streams) => this.hubStory.push(`resumed ${streams}`),
       onStatus: () => {},
       onLife: () => {},
@@ -185,7 +184,7 @@ export class ResumableTunnel {
     });
   }
 
-  #decide({ claim }: ResumeOffer, session: HubSession): ResumeDecision<HubSession> {
+  #decide({ claim }: ResumeOffer, session: HubSession): ResumeDecision {
     const known = claim === undefined ? undefined : this.sessions.get(claim.id);
     if (known !== undefined && claim !== undefined) {
       if (known.secret !== claim.secret)

@@ -172,7 +172,7 @@ class Run {
 
   async #connect(): Promise<void> {
     if (this.#tunnel.agent?.isOpen === true && !this.#isCut)
-      this.#tunnel.agent.break("tried again");
+      this.#tunnel.agent.interrupt("tried again");
     await this.#tunnel.connect();
     this.#isCut = false;
   }

@@ -30,8 +30,8 @@ describe("a broken connection", () => {
     await turns(6);
     expect(exchange.text).toBe("one two three ");
     expect(exchange.story).toEqual(["head 200", "resumed", "end", "closed"]);
-    expect(tunnel.hubStory).toEqual(["hello", "suspended 1", "resumed 1"]);
-    expect(tunnel.agentStory).toEqual(["hello", "suspended 1", "resumed"]);
+    expect(tunnel.hubStory).toEqual(["hello", "interrupted 1", "resumed 1"]);
+    expect(tunnel.agentStory).toEqual(["hello", "interrupted 1", "resumed"]);
   });
 
   test("is noticed by an agent with a running stream after 2 s of silence, and without one after 20 s", async () => {
@@ -44,7 +44,7 @@ describe("a broken connection", () => {
     await turns(4);
     tunnel.ends?.[0].stall();
     for (let nowMs = 20_000; nowMs <= 22_000; nowMs += 1_000) tunnel.agent?.tick(nowMs);
-    expect(tunnel.agentStory).toEqual(["hello", "suspended 1"]);
+    expect(tunnel.agentStory).toEqual(["hello", "interrupted 1"]);
   });
 
   test("loses no request that was on its way", async () => {
@@ -102,7 +102,7 @@ describe("a broken connection", () => {
     expect(exchange.story).toEqual([]);
     tunnel.hub?.tick(31_000);
     expect(exchange.story).toEqual(["reset 255", "closed"]);
-    expect(tunnel.hubStory).toEqual(["hello", "suspended 1", "closed 1006"]);
+    expect(tunnel.hubStory).toEqual(["hello", "interrupted 1", "closed 1006"]);
     tunnel.agent?.tick(1_000);
     tunnel.agent?.tick(35_999);
     expect(tunnel.last.story).not.toContain("reset 255");
@@ -115,7 +115,7 @@ describe("a broken connection", () => {
     await tunnel.cut();
     expect(tunnel.hubStory).toEqual(["hello", "closed 1006"]);
     await tunnel.connect();
-    expect(tunnel.agentStory).toEqual(["hello", "suspended 0", "closed 1000", "hello"]);
+    expect(tunnel.agentStory).toEqual(["hello", "interrupted 0", "closed 1000", "hello"]);
   });
 
   test.each([
@@ -174,8 +174,8 @@ describe("a broken connection", () => {
       end.terminate = () => {};
     }
     responder.write(Buffer.from("one "));
-    tunnel.agent?.break("this machine slept");
-    expect(tunnel.hub?.isSuspended).toBe(false);
+    tunnel.agent?.interrupt("this machine slept");
+    expect(tunnel.hub?.isInterrupted).toBe(false);
     await tunnel.connect();
     responder.write(Buffer.from("two"));
     responder.end();
@@ -269,7 +269,7 @@ describe("a claim", () => {
     await tunnel.connect();
     expect(tunnel.last.story).toContain("reset 255");
     expect(exchange.story).toEqual(["reset 255", "closed"]);
-    expect(tunnel.agentStory).toEqual(["hello", "suspended 1", "closed 1000", "hello"]);
+    expect(tunnel.agentStory).toEqual(["hello", "interrupted 1", "closed 1000", "hello"]);
     const again = tunnel.send();
     await turns(4);
     tunnel.last.request.responder.head(OK);
@@ -301,7 +301,7 @@ describe("a claim", () => {
   ])("with %s is closed, and the session is untouched", async (_what, resume, code) => {
     const { tunnel, exchange } = await waiting();
     expect(await claimed(tunnel, resume)).toEqual([`closed ${code}`]);
-    expect(tunnel.hub?.isSuspended).toBe(true);
+    expect(tunnel.hub?.isInterrupted).toBe(true);
     await tunnel.connect();
     tunnel.last.request.responder.head(OK);
     tunnel.last.request.responder.end();
@@ -325,7 +325,7 @@ describe("a claim", () => {
     const { tunnel } = await waiting();
     const resume = { ...right, received: 0, sent: 0 };
     expect(await claimed(tunnel, resume, 65_536)).toEqual(["closed 4002"]);
-    expect(tunnel.hub?.isSuspended).toBe(true);
+    expect(tunnel.hub?.isInterrupted).toBe(true);
   });
 });
 

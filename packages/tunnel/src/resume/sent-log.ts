@@ -1,14 +1,13 @@
 import { badResume, COUNT_RANGE } from "../wire/resume.ts";
-import type { LogBudget } from "./log-budget.ts";
 
-/** Body bytes are held long before: this is for control frames, and for the heads of requests. */
+/** Body bytes are held back long before: this limits control frames and the heads of requests. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
- * The messages of a session that the peer has not acknowledged, in order and without a copy: they stay in the slabs in
+ * The messages of a session that the other end has not acknowledged, in order and without a copy: they stay in the slabs in
  * which they were framed.
  *
- * Over its limit it drops what it has. The session can be resumed again once the peer has acknowledged what was dropped.
+ * Over its limit it drops what it has. The session can be resumed again once the other end has acknowledged what was dropped.
  */
 export class SentLog {
   readonly #onReleased: (slab: ArrayBufferLike) => void;
@@ -60,7 +59,7 @@ export class SentLog {
   }
 
   /**
-   * @param count - modulo 2³²: messages that the peer has processed
+   * @param count - modulo 2³²: messages that the other end has processed
    * @throws {ProtocolError} 4002 for more than were sent, or fewer than it acknowledged before
    */
   acknowledge(count: number): void {
@@ -73,7 +72,7 @@ export class SentLog {
   }
 
   /**
-   * The messages that a peer lacks.
+   * The messages that the other end lacks.
    *
    * @param count - modulo 2³²: messages that it has processed
    * @returns undefined when some of them were dropped
@@ -120,3 +119,43 @@ export class SentLog {
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/**
+ * What the sessions of one process keep in order to send it again, together. Over the limit the largest log is dropped:
+ * its session cannot be resumed, the others go on as before.
+ */
+export class LogBudget {
+  readonly #limitBytes: number;
+  readonly #logs = new Set<SentLog>();
+  #bytes = 0;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  /** Of all logs. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(log: SentLog): void {
+    this.#logs.add(log);
+  }
+
+  /** @param log - which is empty */
+  delete(log: SentLog): void {
+    this.#logs.delete(log);
+  }
+
+  /** A log has so many bytes more, or fewer. */
+  note(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#limitBytes) this.#dropLargest();
+  }
+
+  #dropLargest(): void {
+    let largest: SentLog | undefined;
+    for (const log of this.#logs) if (log.bytes > (largest?.bytes ?? 0)) largest = log;
+    largest?.clear();
+  }
+}

@@ -4,9 +4,9 @@ import type { FrameWriter } from "../wire/frame-writer.ts";
 import type { RequestHead, ResponseHead } from "../wire/message-head.ts";
 import { OutgoingBody } from "./outgoing-body.ts";
 import type { HeadWriter } from "../wire/repeated-head.ts";
-import { RESET_CODES } from "../wire/reset-code.ts";
-import type { ResetCode } from "../wire/reset-code.ts";
-import { outOfPlace } from "../wire/protocol-error.ts";
+import { RESET_CODES, type ResetCode } from "../wire/reset-code.ts";
+import { outOfPlace } from "../wire/close-code.ts";
+import type { TunnelStream } from "./streams.ts";
 
 /** One request from the hub. */
 export interface IncomingRequest {
@@ -71,7 +71,7 @@ export interface AgentStreamPort {
  * ending ── RESET from the hub (END is sent at once) ───► closed
  * ```
  */
-export class AgentStream implements Responder {
+export class AgentStream implements Responder, TunnelStream {
   readonly id: number;
   readonly #port: AgentStreamPort;
   readonly #body = new OutgoingBody();
@@ -210,10 +210,10 @@ export class AgentStream implements Responder {
     if (this.#phase === "cancelled") return;
     this.#credit.grant(bytes);
     if (this.#heldHead === undefined) this.#pump();
-    this.#tellDrain();
+    this.#reportDrain();
   }
 
-  #tellDrain(): void {
+  #reportDrain(): void {
     if (this.#phase !== "open" || !this.#wantsDrain || this.#body.bytes > 0) return;
     this.#wantsDrain = false;
     try {
@@ -229,22 +229,20 @@ export class AgentStream implements Responder {
     this.#phase = "cancelled";
     this.#dropBody();
     if (isProviderDone) return this.#confirm();
-    this.#tellReset(code, reason);
+    this.#reportReset(code, reason);
   }
 
-  /** There is room again: sends what waited, in at most so many frames. @returns whether more could be sent at once */
-  proceed(maxFrames?: number): boolean {
+  sendMore(maxFrames?: number): boolean {
     if (this.#heldHead === undefined) this.#pump(maxFrames);
     else this.sendHead();
-    this.#tellDrain();
+    this.#reportDrain();
     return this.#body.bytes > 0 && this.#credit.availableBytes > 0;
   }
 
-  /** The tunnel closed. */
   lose(reason: string): void {
     const isProviderBusy = this.#phase === "open";
     this.#close();
-    if (isProviderBusy) this.#tellReset(RESET_CODES.tunnelLost, reason);
+    if (isProviderBusy) this.#reportReset(RESET_CODES.tunnelLost, reason);
   }
 
   /** Nothing is queued before this chunk, it fits into one frame, and there is credit for it. */
@@ -287,10 +285,10 @@ export class AgentStream implements Responder {
   #giveUp(code: ResetCode, reason: string): void {
     const isProviderBusy = this.#phase === "open";
     this.reset(code, reason);
-    if (isProviderBusy) this.#tellReset(code, reason);
+    if (isProviderBusy) this.#reportReset(code, reason);
   }
 
-  #tellReset(code: ResetCode, reason: string): void {
+  #reportReset(code: ResetCode, reason: string): void {
     try {
       this.#handler?.onReset(code, reason);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { array, assert, boolean, integer, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import { ReceiveWindow, SendCredit } from "./credit.ts";
-import { ProtocolError } from "../wire/protocol-error.ts";
+import { ProtocolError } from "../wire/close-code.ts";
 
 test("credit is returned once half the window is read", () => {
   const window = new ReceiveWindow(100);

@@ -1,5 +1,4 @@
-import { CLOSE_CODES } from "../wire/close-code.ts";
-import { ProtocolError } from "../wire/protocol-error.ts";
+import { CLOSE_CODES, ProtocolError } from "../wire/close-code.ts";
 
 /** However large a window the peer announces, no more is under way on one stream. */
 const MAX_CREDIT_BYTES = 16 * 1024 * 1024;

@@ -1,3 +1,4 @@
+import type { World } from "@roomhub/protocol";
 import { ReceiveWindow, SendCredit } from "./credit.ts";
 import { FRAME_TYPES, WIRE_LIMITS } from "../wire/frame.ts";
 import type { FrameWriter } from "../wire/frame-writer.ts";
@@ -5,9 +6,9 @@ import { MalformedPayload } from "../wire/json-payload.ts";
 import type { HeadedPayload, RequestHead, ResponseHead } from "../wire/message-head.ts";
 import { OutgoingBody } from "./outgoing-body.ts";
 import type { HeadReader, HeadWriter } from "../wire/repeated-head.ts";
-import { RESET_CODES } from "../wire/reset-code.ts";
-import type { ResetCode } from "../wire/reset-code.ts";
-import { outOfPlace } from "../wire/protocol-error.ts";
+import { RESET_CODES, type ResetCode } from "../wire/reset-code.ts";
+import { outOfPlace } from "../wire/close-code.ts";
+import type { TunnelStream } from "./streams.ts";
 
 /** Gets one response. Callbacks run inside the tunnel's message event and may call `RequestStream`. */
 export interface ResponseHandler {
@@ -20,7 +21,7 @@ export interface ResponseHandler {
   onData(chunk: Buffer): boolean;
   /** The body is complete. */
   onEnd(): void;
-  /** The tunnel was interrupted and is resumed: the response goes on. */
+  /** The tunnel was interrupted and is resumed: the rest of the response follows. */
   onResumed?(): void;
   /** The agent aborted, its response was malformed, a callback of this handler threw, or the tunnel closed (`tunnelLost`). */
   onReset(code: ResetCode, reason: string): void;
@@ -55,7 +56,7 @@ export interface HubStreamPort {
  * open ── reset(), bad head, handler threw ──► resetting ──────► closed   (END or RESET from the agent, 5 s, tunnel lost)
  * ```
  */
-export class HubStream implements RequestStream {
+export class HubStream implements RequestStream, TunnelStream {
   readonly id: number;
   readonly #port: HubStreamPort;
   readonly #handler: ResponseHandler;
@@ -97,7 +98,7 @@ export class HubStream implements RequestStream {
     this.#isBodySent = end;
     this.#credit.spend(rideBytes);
     writer.head(FRAME_TYPES.request, this.id, bytes, this.#body, rideBytes);
-    this.proceed();
+    this.sendMore();
     return true;
   }
 
@@ -164,18 +165,18 @@ export class HubStream implements RequestStream {
   receiveWindow(bytes: number): void {
     if (this.#phase !== "open") return;
     this.#credit.grant(bytes);
-    this.proceed();
+    this.sendMore();
   }
 
   receiveReset(code: ResetCode, reason: string): void {
-    if (this.#phase === "open") this.#tellReset(code, reason, "closed");
+    if (this.#phase === "open") this.#reportReset(code, reason, "closed");
     this.#close();
   }
 
   /** The tunnel is resumed. */
   resumed(): void {
     if (this.#phase !== "open") return;
-    this.proceed();
+    this.sendMore();
     try {
       this.#handler.onResumed?.();
     } catch (error) {
@@ -188,9 +189,8 @@ export class HubStream implements RequestStream {
     if (this.#phase === "resetting") this.#close();
   }
 
-  /** The tunnel closed. */
   lose(reason: string): void {
-    if (this.#phase === "open") this.#tellReset(RESET_CODES.tunnelLost, reason, "closed");
+    if (this.#phase === "open") this.#reportReset(RESET_CODES.tunnelLost, reason, "closed");
     this.#close();
   }
 
@@ -221,8 +221,7 @@ export class HubStream implements RequestStream {
     return this.#phase === "open";
   }
 
-  /** Sends what waits of the body, in at most so many frames. @returns whether more could be sent at once */
-  proceed(maxFrames?: number): boolean {
+  sendMore(maxFrames?: number): boolean {
     if (this.#isBodySent || this.#phase !== "open") return false;
     const { writer } = this.#port;
     if (!this.#body.pump(writer, this.id, this.#credit, maxFrames)) {
@@ -242,10 +241,10 @@ export class HubStream implements RequestStream {
   #giveUp(code: ResetCode, reason: string): void {
     if (this.#phase !== "open") return;
     this.reset(code, reason);
-    this.#tellReset(code, reason, "resetting");
+    this.#reportReset(code, reason, "resetting");
   }
 
-  #tellReset(code: ResetCode, reason: string, phase: "resetting" | "closed"): void {
+  #reportReset(code: ResetCode, reason: string, phase: "resetting" | "closed"): void {
     this.#phase = phase;
     try {
       this.#handler.onReset(code, reason);
@@ -266,4 +265,34 @@ export class HubStream implements RequestStream {
       this.#port.onError(error);
     }
   }
+}
+
+/** A request that was not sent: its handler is called after the caller has the stream. */
+export function refuseStream(
+  handler: ResponseHandler,
+  code: ResetCode,
+  reason: string,
+  world: World,
+  onError: (error: unknown) => void,
+): RequestStream {
+  let isWanted = true;
+  world.setImmediate(() => {
+    try {
+      if (isWanted) handler.onReset(code, reason);
+    } catch (error) {
+      onError(error);
+    }
+    try {
+      handler.onClosed();
+    } catch (error) {
+      onError(error);
+    }
+  });
+  return {
+    isBodyTaken: true,
+    resume() {},
+    reset() {
+      isWanted = false;
+    },
+  };
 }

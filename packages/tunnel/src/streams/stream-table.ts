@@ -39,7 +39,7 @@ export class StreamTable<Stream extends { readonly id: number }> {
     this.#slots[slot] = undefined;
     this.#size -= 1;
     if (this.#size === 0 && this.#slots.length > MAX_IDLE_SLOTS) this.#resize(0);
-    else this.#closeGap(slot);
+    else this.#fill(slot);
   }
 
   /** A copy: streams may be added and removed while it is read. */
@@ -48,8 +48,8 @@ export class StreamTable<Stream extends { readonly id: number }> {
   }
 
   /** Moves streams up into the freed slot, or a search would stop before it finds them. */
-  #closeGap(gap: number): void {
-    let free = gap;
+  #fill(freed: number): void {
+    let free = freed;
     let slot = (free + 1) & this.#mask;
     for (let next = this.#slots[slot]; next !== undefined; next = this.#slots[slot]) {
       const home = next.id & this.#mask;

@@ -1,7 +1,9 @@
+import { FRAME_RULES, type FrameType } from "./frame.ts";
+
 /**
  * Why a tunnel's WebSocket closes: the rule that was broken, or who ended it. `docs/reference/tunnel.md`, "Close codes".
  *
- * Beside these a tunnel closes with 1000 (done), 1001 (this side is going away), 1006 (the connection broke),
+ * Beside these a tunnel closes with 1000 (done), 1001 (this side is going away), 1006 (the connection was lost),
  * 1009 (a message over 1 MiB, from the WebSocket library) and 1011 (a bug on the closing side).
  */
 export const CLOSE_CODES = {
@@ -20,7 +22,7 @@ export const CLOSE_CODES = {
   unknownStream: 4005,
   /** Far more streams than the agent's HELLO allows. */
   tooManyStreams: 4006,
-  /** Two pings in a row without any data; the connection is terminated, so the peer sees 1006. */
+  /** Two pings in a row without any data; the connection is terminated, so the other end sees 1006. */
   dead: 4007,
   /** A frame larger than its type allows, or a flood of frames for finished streams. */
   abuse: 4008,
@@ -29,3 +31,18 @@ export const CLOSE_CODES = {
 } as const;
 
 export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];
+
+/** The other end violated the wire protocol. Internal: the session closes the tunnel with `closeCode`. */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError";
+  readonly closeCode: CloseCode;
+
+  constructor(closeCode: CloseCode, message: string) {
+    super(message);
+    this.closeCode = closeCode;
+  }
+}
+
+export function outOfPlace(type: FrameType, what: string): ProtocolError {
+  return new ProtocolError(CLOSE_CODES.protocolError, `${FRAME_RULES[type].name} ${what}`);
+}

@@ -1,7 +1,6 @@
-import { CLOSE_CODES } from "./close-code.ts";
+import { CLOSE_CODES, ProtocolError } from "./close-code.ts";
 import { FRAME_HEADER_BYTES, FRAME_RULES, isFrameType, WIRE_LIMITS } from "./frame.ts";
 import type { FrameType } from "./frame.ts";
-import { ProtocolError } from "./protocol-error.ts";
 
 export interface FrameReceiver {
   /** @param payload - a view into the message, not a copy */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts";
 import { FrameWriter } from "./frame-writer.ts";
 import type { MessageSink } from "./frame-writer.ts";
 
@@ -30,7 +31,7 @@ const letters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
 
 test("the slab is reused once its messages are sent", () => {
   const sink = new KeepingSink(false);
-  const writer = new FrameWriter(sink, () => {});
+  const writer = new FrameWriter(sink, () => {}, new SimulatedWorld());
   for (const letter of letters) fill(writer, letter);
   const memory = new Set(sink.sent.slice(-8).map(({ buffer }) => buffer));
   expect(memory.size).toBe(1);
@@ -38,7 +39,7 @@ test("the slab is reused once its messages are sent", () => {
 
 test("an unsent message is never overwritten", () => {
   const sink = new KeepingSink(true);
-  const writer = new FrameWriter(sink, () => {});
+  const writer = new FrameWriter(sink, () => {}, new SimulatedWorld());
   for (const letter of letters) fill(writer, letter);
   const text = Buffer.concat(sink.sent)
     .toString("latin1")

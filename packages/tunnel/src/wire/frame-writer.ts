@@ -1,3 +1,4 @@
+import type { Timer, World } from "@roomhub/protocol";
 import {
   boundedText,
   FRAME_HEADER_BYTES,
@@ -21,7 +22,7 @@ export interface MessageSink {
   send(message: Buffer): void;
   /** No message is needed any more: the slab may be written from its start. */
   readonly isClear: boolean;
-  /** Body bytes have to wait until the peer has read, or acknowledged, what was sent. */
+  /** Body bytes have to wait until the other end has read, or acknowledged, what was sent. */
   readonly isFull: boolean;
 }
 
@@ -41,24 +42,26 @@ export interface BodySource {
 export class FrameWriter {
   /** The slab that `reserve()` wrote to. May change with each `reserve()`. */
   slab: Buffer = NO_SLAB;
-  /** The tunnel has no connection: body bytes stay where they are, within their credit. */
+  /** The session is interrupted: body bytes stay where they are, within their credit. */
   isInterrupted = false;
   /** Body bytes were held because the sink is full. */
   isWaiting = false;
   readonly #sink: MessageSink;
   readonly #gather: () => void;
+  readonly #world: World;
   readonly #flushNow = (): void => this.flush();
   #messageStart = 0;
   #end = 0;
   #slabBytes = FIRST_SLAB_BYTES;
-  #scheduled: NodeJS.Immediate | undefined;
+  #scheduled: Timer | undefined;
   #isIdle = true;
   #spares: ArrayBufferLike[] = [];
 
   /** @param gather - called before a message is sent: the last chance to add frames */
-  constructor(sink: MessageSink, gather: () => void) {
+  constructor(sink: MessageSink, gather: () => void, world: World) {
     this.#sink = sink;
     this.#gather = gather;
+    this.#world = world;
   }
 
   /** Body bytes stay where they are. */
@@ -74,7 +77,7 @@ export class FrameWriter {
     return this.#end > this.#messageStart;
   }
 
-  /** Its messages are not needed any more: one of the next slabs. */
+  /** Its messages are not needed any more: it may become one of the next slabs. */
   reuse(slab: ArrayBufferLike): void {
     if (slab === this.slab.buffer || slab.byteLength < MAX_SLAB_BYTES) return;
     if (this.#spares.length < MAX_SPARE_SLABS) this.#spares.push(slab);
@@ -135,14 +138,14 @@ export class FrameWriter {
 
   /** Schedules `flush()` for the end of this turn. */
   schedule(): void {
-    this.#scheduled ??= setImmediate(this.#flushNow);
+    this.#scheduled ??= this.#world.setImmediate(this.#flushNow);
   }
 
   /** Sends all frames now. Only when no other frame can join: the frames of a turn belong in one message. */
   flush(): void {
     this.#gather();
     this.#sendPending();
-    clearImmediate(this.#scheduled);
+    this.#world.clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     this.#isIdle = false;
   }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts";
 import { array, assert, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { boundedText, FRAME_TYPES } from "./frame.ts";
@@ -15,7 +16,7 @@ import {
 } from "./message-head.ts";
 import type { RequestHead, ResponseHead } from "./message-head.ts";
 import { OutgoingBody } from "../streams/outgoing-body.ts";
-import { ProtocolError } from "./protocol-error.ts";
+import { ProtocolError } from "./close-code.ts";
 import { RESET_CODES, resetCodeFromWire, resetCodeName } from "./reset-code.ts";
 import type { ResetCode } from "./reset-code.ts";
 import { decodeStatus, encodeStatus } from "./status.ts";
@@ -58,7 +59,11 @@ function decodeAll(message: Buffer): Frame[] {
 function written(write: (writer: FrameWriter) => void): Buffer[] {
   const messages: Buffer[] = [];
   const send = (message: Buffer) => void messages.push(Buffer.from(message));
-  const writer = new FrameWriter({ send, isClear: true, isFull: false }, () => {});
+  const writer = new FrameWriter(
+    { send, isClear: true, isFull: false },
+    () => {},
+    new SimulatedWorld(),
+  );
   write(writer);
   writer.flush();
   return messages;

@@ -1,13 +1,12 @@
-import { CLOSE_CODES } from "./close-code.ts";
+import { CLOSE_CODES, ProtocolError } from "./close-code.ts";
 import { WIRE_LIMITS } from "./frame.ts";
 import {
   integerField,
   MalformedPayload,
   optionalIntegerField,
-  parseObject,
-  textMapField,
+  readObject,
+  optionalTextMapField,
 } from "./json-payload.ts";
-import { ProtocolError } from "./protocol-error.ts";
 import { resumeFields } from "./resume.ts";
 import type { ResumeFields } from "./resume.ts";
 
@@ -19,25 +18,24 @@ export interface Hello {
   maxStreams: number;
   /** Body bytes per stream that the sender of this HELLO accepts before it returns credit. */
   windowBytes: number;
-  /** Capabilities of the agent's provider; empty from the hub. The tunnel does not interpret them. */
+  /** Capabilities of the agent's provider; empty from the hub. Not interpreted here. */
   capabilities: Record<string, string>;
-  /** From the hub: which home of the room it is. The tunnel does not interpret it. */
+  /** From the hub: which home of the room it is; absent where rooms have no homes. Not interpreted here. */
   homeEpoch?: number | undefined;
-  /** Its sender can resume sessions. */
+  /** Absent from a sender that does not resume sessions. */
   resume?: ResumeFields | undefined;
 }
 
 export function encodeHello(hello: Hello): string {
   const { maxStreams, windowBytes, capabilities, homeEpoch, resume } = hello;
-  return JSON.stringify({
-    ...{ version: WIRE_VERSION, maxStreams, windowBytes, capabilities, homeEpoch, resume },
-  });
+  const version = WIRE_VERSION;
+  return JSON.stringify({ version, maxStreams, windowBytes, capabilities, homeEpoch, resume });
 }
 
 /** @throws {ProtocolError} 4003 for another version, 4002 for anything else that is invalid */
 export function decodeHello(payload: Buffer): Hello {
   try {
-    const object = parseObject(payload);
+    const object = readObject(payload);
     const version = integerField(object, "version", 0, Number.MAX_SAFE_INTEGER);
     if (version !== WIRE_VERSION) {
       throw new ProtocolError(
@@ -48,26 +46,13 @@ export function decodeHello(payload: Buffer): Hello {
     return {
       maxStreams: integerField(object, "maxStreams", 1, 0xffff_ffff),
       windowBytes: integerField(object, "windowBytes", 1, WIRE_LIMITS.windowBytes),
-      capabilities:
-        object["capabilities"] === undefined ? {} : textMapField(object, "capabilities"),
-      ...homeEpochOf(object),
-      ...resumeOf(object),
+      capabilities: optionalTextMapField(object, "capabilities") ?? {},
+      homeEpoch: optionalIntegerField(object, "homeEpoch", 1, Number.MAX_SAFE_INTEGER),
+      resume: resumeFields(object),
     };
   } catch (error) {
     throw asProtocolError("HELLO", error);
   }
-}
-
-/** Absent from the HELLO of a hub whose rooms have no homes. */
-function homeEpochOf(object: Record<string, unknown>): Pick<Hello, "homeEpoch"> {
-  const homeEpoch = optionalIntegerField(object, "homeEpoch", 1, Number.MAX_SAFE_INTEGER);
-  return homeEpoch === undefined ? {} : { homeEpoch };
-}
-
-/** Absent from the HELLO of one that cannot resume. */
-function resumeOf(object: Record<string, unknown>): Pick<Hello, "resume"> {
-  const resume = resumeFields(object);
-  return resume === undefined ? {} : { resume };
 }
 
 /** Turns a malformed payload into an error that closes the tunnel. Other errors pass through. */

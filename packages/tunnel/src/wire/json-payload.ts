@@ -1,4 +1,6 @@
-/** Checks for JSON from a peer. Each throws a `MalformedPayload`; the caller decides whether it closes stream or tunnel. */
+import { isObject, type JsonObject } from "@roomhub/protocol";
+
+/** Checks of received JSON. Each throws a `MalformedPayload`; the caller decides whether it closes the stream or the tunnel. */
 export class MalformedPayload extends Error {
   override readonly name = "MalformedPayload";
 }
@@ -10,9 +12,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 // oxlint-disable-next-line no-control-regex -- a tab is a control character and allowed there
 const NOT_HEADER_VALUE = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
-type JsonObject = Record<string, unknown>;
-
-export function parseObject(bytes: Buffer): JsonObject {
+export function readObject(bytes: Buffer): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString("utf8"));
@@ -38,12 +38,6 @@ export function optionalIntegerField(
   max: number,
 ): number | undefined {
   return object[key] === undefined ? undefined : integerField(object, key, min, max);
-}
-
-export function objectField(object: JsonObject, key: string): JsonObject {
-  const value = object[key];
-  if (!isObject(value)) throw new MalformedPayload(`"${key}" is not an object`);
-  return value;
 }
 
 export function booleanField(object: JsonObject, key: string): boolean {
@@ -73,8 +67,13 @@ export function optionalObjectField(object: JsonObject, key: string): JsonObject
   return value;
 }
 
-export function textsField(object: JsonObject, key: string, maxCount: number): string[] {
+export function optionalTextsField(
+  object: JsonObject,
+  key: string,
+  maxCount: number,
+): string[] | undefined {
   const value = object[key];
+  if (value === undefined) return undefined;
   if (!Array.isArray(value) || !value.every((text) => typeof text === "string")) {
     throw new MalformedPayload(`"${key}" is not a list of strings`);
   }
@@ -82,9 +81,12 @@ export function textsField(object: JsonObject, key: string, maxCount: number): s
   return value;
 }
 
-export function textMapField(object: JsonObject, key: string): Record<string, string> {
-  const value = object[key];
-  if (!isObject(value)) throw new MalformedPayload(`"${key}" is not an object`);
+export function optionalTextMapField(
+  object: JsonObject,
+  key: string,
+): Record<string, string> | undefined {
+  const value = optionalObjectField(object, key);
+  if (value === undefined) return undefined;
   for (const name of Object.keys(value)) {
     if (name === "__proto__") throw new MalformedPayload(`"${key}" has the key __proto__`);
     if (typeof value[name] !== "string") {
@@ -96,7 +98,8 @@ export function textMapField(object: JsonObject, key: string): Record<string, st
 
 /** A text map that `node:http` accepts as headers. */
 export function headersField(object: JsonObject): Record<string, string> {
-  const headers = textMapField(object, "headers");
+  const headers = optionalTextMapField(object, "headers");
+  if (headers === undefined) throw new MalformedPayload('"headers" is not an object');
   const names = Object.keys(headers);
   if (names.length > MAX_HEADERS) throw new MalformedPayload(`${names.length} headers`);
   for (const name of names) {
@@ -106,8 +109,4 @@ export function headersField(object: JsonObject): Record<string, string> {
     }
   }
   return headers;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

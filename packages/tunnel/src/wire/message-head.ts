@@ -1,3 +1,4 @@
+import type { JsonObject } from "@roomhub/protocol";
 import {
   booleanField,
   headersField,
@@ -5,7 +6,7 @@ import {
   MalformedPayload,
   optionalObjectField,
   optionalTextField,
-  parseObject,
+  readObject,
   textField,
 } from "./json-payload.ts";
 
@@ -68,7 +69,7 @@ export function encodeResponseHead(head: ResponseHead, end: boolean): string {
 /** @throws {MalformedPayload} */
 export function decodeRequest(payload: Buffer, maxHeadBytes: number): HeadedPayload<RequestHead> {
   const headEnd = findHeadEnd(payload, maxHeadBytes);
-  const object = parseObject(payload.subarray(4, headEnd));
+  const object = readObject(payload.subarray(4, headEnd));
   const method = textField(object, "method");
   const path = textField(object, "path");
   if (!METHOD.test(method)) throw new MalformedPayload("the method is not in upper-case letters");
@@ -88,21 +89,20 @@ export function decodeRequest(payload: Buffer, maxHeadBytes: number): HeadedPayl
   };
 }
 
-function clientField(object: Record<string, unknown>): HeadClient | undefined {
+function clientField(object: JsonObject): HeadClient | undefined {
   const client = optionalObjectField(object, "client");
   if (client === undefined) return undefined;
-  const user = optionalTextField(client, "user");
   return {
     kind: textField(client, "kind"),
     id: textField(client, "id"),
-    ...(user === undefined ? {} : { user }),
+    user: optionalTextField(client, "user"),
   };
 }
 
 /** @throws {MalformedPayload} */
 export function decodeResponse(payload: Buffer, maxHeadBytes: number): HeadedPayload<ResponseHead> {
   const headEnd = findHeadEnd(payload, maxHeadBytes);
-  const object = parseObject(payload.subarray(4, headEnd));
+  const object = readObject(payload.subarray(4, headEnd));
   return {
     head: {
       status: integerField(object, "status", 200, 599),

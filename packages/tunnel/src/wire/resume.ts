@@ -1,4 +1,5 @@
-import { CLOSE_CODES } from "./close-code.ts";
+import type { JsonObject } from "@roomhub/protocol";
+import { CLOSE_CODES, ProtocolError } from "./close-code.ts";
 import {
   integerField,
   MalformedPayload,
@@ -8,7 +9,6 @@ import {
   optionalTextField,
   textField,
 } from "./json-payload.ts";
-import { ProtocolError } from "./protocol-error.ts";
 
 /** Counts on the wire are modulo 2³². */
 export const COUNT_RANGE = 2 ** 32;
@@ -57,7 +57,7 @@ export type ResumeReply =
   | ({ kind: "resumed"; id: string; resumeMs: number } & ResumePoint);
 
 /** @throws {MalformedPayload} */
-export function resumeFields(hello: Record<string, unknown>): ResumeFields | undefined {
+export function resumeFields(hello: JsonObject): ResumeFields | undefined {
   const object = optionalObjectField(hello, "resume");
   if (object === undefined) return undefined;
   return {
@@ -98,19 +98,19 @@ export function readReply(fields: ResumeFields): ResumeReply {
   return { kind: "new", id, secret: textField(object, "secret"), resumeMs };
 }
 
-/** A resume that the peer's counts or limits rule out. */
+/** The counts or limits of the other end rule out that it resumes this session. */
 export function badResume(reason: string): ProtocolError {
   return new ProtocolError(CLOSE_CODES.protocolError, `resume: ${reason}`);
 }
 
-function readPoint(object: Record<string, unknown>): ResumePoint {
+function readPoint(object: JsonObject): ResumePoint {
   return {
     received: integerField(object, "received", 0, COUNT_RANGE - 1),
     sent: integerField(object, "sent", 0, COUNT_RANGE - 1),
   };
 }
 
-function shortText(object: Record<string, unknown>, key: string): string | undefined {
+function shortText(object: JsonObject, key: string): string | undefined {
   const text = optionalTextField(object, key);
   if (text !== undefined && (text === "" || text.length > MAX_TEXT))
     throw new MalformedPayload(`"${key}" does not have 1 to ${MAX_TEXT} characters`);

@@ -1,13 +1,13 @@
+import type { JsonObject } from "@roomhub/protocol";
 import { asProtocolError } from "./hello.ts";
 import {
   booleanField,
-  integerField,
-  objectField,
   optionalIntegerField,
+  optionalObjectField,
   optionalTextField,
-  parseObject,
-  textMapField,
-  textsField,
+  optionalTextMapField,
+  optionalTextsField,
+  readObject,
 } from "./json-payload.ts";
 
 /** The agent reports its provider's state to the hub: readiness, pause, capabilities learned since HELLO. */
@@ -56,22 +56,17 @@ export function encodeStatus(status: TunnelStatus): string {
 /** @throws {ProtocolError} 4002 */
 export function decodeStatus(payload: Buffer): TunnelStatus {
   try {
-    const object = parseObject(payload);
+    const object = readObject(payload);
     return {
       ready: booleanField(object, "ready"),
       readiness: optionalTextField(object, "readiness"),
       reason: optionalTextField(object, "reason"),
-      capabilities:
-        object["capabilities"] === undefined ? undefined : textMapField(object, "capabilities"),
-      limit:
-        object["limit"] === undefined ? undefined : integerField(object, "limit", 1, MAX_LIMIT),
+      capabilities: optionalTextMapField(object, "capabilities"),
+      limit: optionalIntegerField(object, "limit", 1, MAX_LIMIT),
       limitFrom: optionalTextField(object, "limitFrom"),
-      elsewhere:
-        object["elsewhere"] === undefined
-          ? undefined
-          : integerField(object, "elsewhere", 0, MAX_LIMIT),
-      loaded: object["loaded"] === undefined ? undefined : textsField(object, "loaded", MAX_LOADED),
-      budget: object["budget"] === undefined ? undefined : readBudget(object),
+      elsewhere: optionalIntegerField(object, "elsewhere", 0, MAX_LIMIT),
+      loaded: optionalTextsField(object, "loaded", MAX_LOADED),
+      budget: readBudget(optionalObjectField(object, "budget")),
     };
   } catch (error) {
     throw asProtocolError("STATUS", error);
@@ -88,8 +83,8 @@ function encodableBudget({
   return { tokensPerDay, remainingTokens, requestsPerMinute, resetAt };
 }
 
-function readBudget(status: Record<string, unknown>): TunnelBudget {
-  const budget = objectField(status, "budget");
+function readBudget(budget: JsonObject | undefined): TunnelBudget | undefined {
+  if (budget === undefined) return undefined;
   const count = (key: string, min: number) =>
     optionalIntegerField(budget, key, min, Number.MAX_SAFE_INTEGER);
   return {

@@ -107,7 +107,7 @@ export function createTunnelAcceptor(
           if (registry.isCurrent(participant, session))
             events.status(participant, { ready: false, reason });
         },
-        onSuspend: (streams) => {
+        onInterrupted: (streams) => {
           if (registry.isCurrent(participant, session)) events.suspended(participant, streams);
         },
         waitsIdle: () => {

@@ -36,11 +36,7 @@ export class ResumableSessions {
    *
    * @param session - which the tunnel begins unless it goes on with another one
    */
-  decide(
-    participant: Participant,
-    session: HubSession,
-    offer: ResumeOffer,
-  ): ResumeDecision<HubSession> {
+  decide(participant: Participant, session: HubSession, offer: ResumeOffer): ResumeDecision {
     const { bootId, claim } = offer;
     const ticket = claim === undefined ? undefined : this.#tickets.get(claim.id);
     if (claim === undefined || ticket === undefined)
@@ -72,11 +68,7 @@ export class ResumableSessions {
     if (id !== undefined) this.#tickets.delete(id);
   }
 
-  #begin(
-    participant: Participant,
-    session: HubSession,
-    bootId: string,
-  ): ResumeDecision<HubSession> {
+  #begin(participant: Participant, session: HubSession, bootId: string): ResumeDecision {
     const id = this.#prefix + randomBytes(16).toString("hex");
     const secret = randomBytes(32).toString("base64url");
     const { tokenDigest } = participant;

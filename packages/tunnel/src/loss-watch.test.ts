@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LossWatch } from "./loss-watch.ts";
+import { LossWatch } from "./keep-alive.ts";
 
 /** Given up at 10 s for its silence, and resumed after that time. */
 function intervalAfter(watch: LossWatch, resumedAfterMs: number): number {

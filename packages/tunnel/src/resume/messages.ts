@@ -1,0 +1,218 @@
+import type { World } from "@roomhub/protocol";
+import type { Transport } from "../transport/transport.ts";
+import { encodeFrame, type MessageSink } from "../wire/frame-writer.ts";
+import { FRAME_HEADER_BYTES, FRAME_TYPES, writeFrameHeader } from "../wire/frame.ts";
+import { encodeHello, type Hello } from "../wire/hello.ts";
+import { badResume, type ResumePoint } from "../wire/resume.ts";
+import { Receipts } from "./receipts.ts";
+import { type LogBudget, SentLog } from "./sent-log.ts";
+
+/** With so many bytes unacknowledged, body bytes wait. */
+const FULL_LOG_BYTES = 8 * 1024 * 1024;
+/** With more bytes unsent, body bytes wait, and no request is begun. */
+const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
+const ACK_BYTES = FRAME_HEADER_BYTES + 4;
+
+/** A message of a single ACK is neither counted nor kept, or each one would call for another. */
+function isLoneAck(message: Buffer): boolean {
+  return message.length === ACK_BYTES && message[0] === FRAME_TYPES.ack;
+}
+
+export interface MessagesOptions {
+  world: World;
+  /** Of the logs of all sessions; undefined for none. */
+  budget: LogBudget | undefined;
+  onSlabReleased: (slab: ArrayBufferLike) => void;
+  /** The other end reads too slowly for another request, or fast enough again. */
+  onCongestion: (isCongested: boolean) => void;
+}
+
+/**
+ * The messages of one session, over all its connections: those sent go to the transport of the moment and are kept until
+ * they are acknowledged; those received are counted. Keeps and counts nothing unless both ends offer to resume.
+ */
+export class Messages implements MessageSink {
+  readonly #options: MessagesOptions;
+  readonly #receipts: Receipts;
+  /** undefined while the session is interrupted: what is sent is only kept */
+  #transport: Transport | undefined;
+  #log: SentLog | undefined;
+  #isAgreed = false;
+  #hasStoppedKeeping = false;
+  #hasSentHello = false;
+  #isCongested = false;
+  #sentBytes = 0;
+  #noticedTakenBytes = 0;
+
+  constructor(transport: Transport, options: MessagesOptions) {
+    this.#transport = transport;
+    this.#options = options;
+    this.#receipts = new Receipts(options.world, () => this.#sendAck(this.#receipts.take()));
+  }
+
+  get isClear(): boolean {
+    return (this.#log?.isEmpty ?? true) && this.#transport?.bufferedBytes === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#isCongested || (this.#log?.bytes ?? 0) >= FULL_LOG_BYTES;
+  }
+
+  /** The other end reads too slowly, or not at all. */
+  get isCongested(): boolean {
+    return this.#isCongested;
+  }
+
+  /** undefined when nothing is kept: the session cannot be resumed. */
+  get log(): SentLog | undefined {
+    return this.#log;
+  }
+
+  /** Both ends offer to resume, and what this end sent is kept until it is acknowledged. */
+  get mayResume(): boolean {
+    return this.#isAgreed && !this.#hasStoppedKeeping;
+  }
+
+  /** How far this end is; what its transport still delivers after this must not be read. */
+  get point(): ResumePoint {
+    return { received: this.#receipts.received, sent: (this.#log?.sent ?? 0) >>> 0 };
+  }
+
+  /** The message that is read now may be one that did not arrive the first time. */
+  get isReadingResent(): boolean {
+    return this.#receipts.isResent;
+  }
+
+  send(message: Buffer): void {
+    // An ACK that did not fit into the message before it is alone, too.
+    if (this.#log !== undefined && this.#hasSentHello && !isLoneAck(message))
+      this.#log.push(message);
+    this.#hasSentHello = true;
+    this.#sentBytes += message.length;
+    this.#transport?.send(message);
+    this.noteUnsent();
+  }
+
+  /** Bytes were sent, or have left. */
+  noteUnsent(): void {
+    const isCongested = (this.#transport?.bufferedBytes ?? 0) > MAX_UNSENT_BYTES;
+    if (isCongested === this.#isCongested) return;
+    this.#isCongested = isCongested;
+    this.#options.onCongestion(isCongested);
+  }
+
+  /** Nothing is unsent, or the transport has taken bytes since the last call. */
+  takeProgress(): boolean {
+    const unsentBytes = this.#transport?.bufferedBytes ?? 0;
+    const takenBytes = this.#sentBytes - unsentBytes;
+    const before = this.#noticedTakenBytes;
+    this.#noticedTakenBytes = takenBytes;
+    return unsentBytes === 0 || takenBytes > before;
+  }
+
+  /** A message after HELLO was processed. */
+  noteReceived(message: Buffer): void {
+    if (this.#isAgreed && !isLoneAck(message)) this.#receipts.add(message.length);
+  }
+
+  /** The count to send along with other frames; undefined when the other end has it. */
+  takeDueCount(): number | undefined {
+    return this.#isAgreed && this.#receipts.isDue ? this.#receipts.take() : undefined;
+  }
+
+  /** Keeps what is sent from now on, without the message that begins with HELLO. */
+  keep(): void {
+    if (this.#log !== undefined) return;
+    const { budget, onSlabReleased } = this.#options;
+    this.#log = new SentLog(onSlabReleased, budget);
+    budget?.add(this.#log);
+  }
+
+  /** Known with both HELLOs. */
+  agree(isAgreed: boolean): void {
+    this.#isAgreed = isAgreed;
+    if (!isAgreed) this.#keepNothing();
+  }
+
+  /** The other end acknowledges nothing: the session cannot be resumed from now on. */
+  stopKeeping(): void {
+    this.#hasStoppedKeeping = true;
+    this.#keepNothing();
+  }
+
+  /**
+   * @param count - modulo 2³²: messages that the other end has processed
+   * @returns false when the other end had no reason to say so
+   * @throws {ProtocolError} 4002 for a count that cannot be
+   */
+  acknowledge(count: number): boolean {
+    if (this.#hasStoppedKeeping) return true;
+    if (!this.#isAgreed || this.#log === undefined) return false;
+    // A resent count was right when its message was sent for the first time.
+    if (!this.isReadingResent) this.#log.acknowledge(count);
+    return true;
+  }
+
+  /**
+   * @returns false when messages that the other end lacks are no longer kept
+   * @throws {ProtocolError} 4002 for counts that cannot be
+   */
+  canResume(peer: ResumePoint): boolean {
+    if (!this.#isAgreed || this.#log === undefined) return false;
+    this.#receipts.missing(peer.sent);
+    return this.#log.after(peer.received) !== undefined;
+  }
+
+  /** The connection is lost. */
+  interrupt(): void {
+    this.#transport = undefined;
+    this.noteUnsent();
+    this.#receipts.stop();
+  }
+
+  /**
+   * Sends again what the other end lacks, before anything else.
+   *
+   * @param peer - for which {@link canResume} was true
+   * @param reply - HELLO, where this end has not sent it on this connection
+   */
+  resume(transport: Transport, peer: ResumePoint, reply: Hello | undefined): void {
+    const lacking = this.#log?.after(peer.received);
+    if (lacking === undefined) throw badResume("messages are gone");
+    if (reply !== undefined) {
+      const hello = { ...reply, resume: { ...reply.resume, ...this.point } };
+      transport.send(encodeFrame(FRAME_TYPES.hello, encodeHello(hello)));
+    }
+    this.#log?.acknowledge(peer.received);
+    this.#receipts.expectResent(peer.sent);
+    this.#transport = transport;
+    this.#sentBytes = 0;
+    this.#noticedTakenBytes = 0;
+    for (const message of lacking) {
+      this.#sentBytes += message.length;
+      transport.send(message);
+    }
+    this.noteUnsent();
+  }
+
+  end(): void {
+    this.#receipts.stop();
+    this.#keepNothing();
+  }
+
+  #keepNothing(): void {
+    if (this.#log === undefined) return;
+    this.#log.clear();
+    this.#options.budget?.delete(this.#log);
+    this.#log = undefined;
+  }
+
+  /** At once, in a message of its own. @param count - modulo 2³² */
+  #sendAck(count: number): void {
+    if (this.#transport === undefined) return;
+    const message = Buffer.allocUnsafe(ACK_BYTES);
+    writeFrameHeader(message, 0, FRAME_TYPES.ack, 0, 4);
+    message.writeUInt32BE(count, FRAME_HEADER_BYTES);
+    this.#transport.send(message);
+  }
+}
