@@ -14,6 +14,7 @@ import { FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
 import type { ParticipantNotice } from "./notice.ts";
 import { ParticipantError } from "./participant-error.ts";
 import type { ProxyEnvironment } from "./connection/proxy.ts";
+import type { TunnelMask } from "./connection/tunnel-mask.ts";
 import { defaultTiming, type ParticipantTiming } from "./timing.ts";
 
 export interface ParticipantOptions {
@@ -88,6 +89,11 @@ export interface ParticipantOptions {
   now?: (() => number) | undefined;
   /** epoch ms; on some systems only this clock advances during sleep; default `Date.now` */
   wallNow?: (() => number) | undefined;
+  /**
+   * `none`: what goes to the hub is not masked, which saves CPU; for a network without proxies that read it. Default `auto`:
+   * it is masked except over TLS and on this machine.
+   */
+  tunnelMask?: TunnelMask | undefined;
   /** Source of proxy settings; default `process.env` */
   env?: ProxyEnvironment | undefined;
 }
@@ -125,6 +131,7 @@ export interface Settings {
   random: () => number;
   now: () => number;
   wallNow: () => number;
+  mask: TunnelMask;
   env: ProxyEnvironment;
   onNotice: ((notice: ParticipantNotice) => void) | undefined;
   onClientKey: (clientKey: string) => void;
@@ -183,6 +190,7 @@ function readEndpointOptions(
     random: options.random ?? Math.random,
     now: options.now ?? (() => performance.now()),
     wallNow: options.wallNow ?? Date.now,
+    mask: options.tunnelMask ?? "auto",
     env: options.env ?? process.env,
     onNotice: options.onNotice,
     onClientKey(clientKey) {

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
@@ -52,6 +52,7 @@ export interface JoinOptionValues
   id?: string;
   nickname?: string;
   ownFirst?: boolean;
+  tunnelMask?: "auto" | "none";
   specs?: Record<string, unknown>;
   config?: Record<string, unknown>;
   yes?: boolean;
@@ -99,7 +100,13 @@ export function addJoinOptions(command: Command): Command {
   return addBudgetOptions(addServingOptions(addAuthHeaderOptions(addHeaderOptions(command))))
     .option("--own-first", "serve your own requests before those of others that wait")
     .option("--specs <json>", "machine details shown to others", jsonObjectArgument)
-    .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument);
+    .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument)
+    .addOption(
+      new Option(
+        "--tunnel-mask <mask>",
+        "mask what goes to the hub: where a proxy may read it, or never (default: auto)",
+      ).choices(["auto", "none"]),
+    );
 }
 
 async function join(
@@ -173,6 +180,7 @@ async function resolveParticipants(
       endpoint,
       password: room.password,
       ownFirst: options.ownFirst,
+      tunnelMask: options.tunnelMask,
       specs: options.specs,
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,

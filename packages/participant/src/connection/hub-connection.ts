@@ -46,11 +46,11 @@ export class HubConnection {
     const { settings, capabilities, status, onRequest, notify } = options;
     this.#options = options;
     this.#settings = settings;
-    const { timing, env, maxStreams, now, wallNow } = settings;
+    const { timing, env, mask, maxStreams, now, wallNow } = settings;
     this.#registration = new Registration(settings);
     this.#wake = new WakeWatch(timing.wakeGapMs, now, wallNow);
     this.#tunnel = new TunnelSession({
-      ...{ env, maxStreams, capabilities, status, onRequest },
+      ...{ env, mask, maxStreams, capabilities, status, onRequest },
       nowMs: () => this.#wake.nowMs,
       resumeRefusedMs: timing.resumeRefusedMs,
       onOpened: (resumed) => this.#onOpened(resumed),

@@ -17,6 +17,7 @@ import { DialCourse, type DialCourseOptions, type DialStop } from "./dial-course
 import { judgeClose, judgeUpgrade, retry, stale, type Verdict } from "./hub-verdict.ts";
 import { hasAddress } from "./own-addresses.ts";
 import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
+import { maskOptions, type TunnelMask } from "./tunnel-mask.ts";
 import type { ParticipantTiming } from "../timing.ts";
 
 export interface TunnelConnectionOptions extends DialCourseOptions {
@@ -28,6 +29,7 @@ export interface TunnelConnectionOptions extends DialCourseOptions {
   /** Without that session it is of no use. */
   resumesOnly?: boolean;
   env: ProxyEnvironment;
+  mask: TunnelMask;
   timing: Pick<ParticipantTiming, "dialMs" | "clusterDialMs" | "wakePongMs" | "resumePongMs">;
   /** Limits the dial until the hub's machine, or a proxy, has accepted the connection. */
   reachMs: number | undefined;
@@ -143,13 +145,14 @@ export class TunnelConnection {
   }
 
   #connect({ url, isPiped }: DialStop): void {
-    const { token, env, resumes, fence } = this.#options;
+    const { token, env, mask, resumes, fence } = this.#options;
     this.#startTimers(url);
     const sessionId = resumes?.resumeId;
     try {
       const agent = proxyAgentFor(url, env, this.#dial.signal);
       const socket = new WebSocket(url, TUNNEL_SUBPROTOCOL, {
         ...WS_LIMITS,
+        ...maskOptions(url, mask),
         headers: {
           authorization: `Bearer ${token}`,
           [HOME_EPOCH_HEADER]: String(fence.highest),

@@ -8,7 +8,7 @@ import { TunnelConnection, type TunnelConnectionOptions } from "./tunnel-connect
 
 export interface TunnelSessionOptions extends Pick<
   TunnelConnectionOptions,
-  "env" | "maxStreams" | "capabilities" | "status" | "onRequest" | "onFault"
+  "env" | "mask" | "maxStreams" | "capabilities" | "status" | "onRequest" | "onFault"
 > {
   /** ms, on a clock that counts the time that this machine slept */
   nowMs: () => number;
