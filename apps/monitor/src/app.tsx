@@ -1,17 +1,14 @@
 import type { Invite } from "@roomhub/client";
 import { isWatched, type RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { Head } from "./head/head.tsx";
-import { LinkProblem } from "./head/link-problem.tsx";
-import { useShortcuts } from "./head/shortcuts.ts";
-import { useView, type ViewName } from "./head/view-name.ts";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { Head, LinkProblem } from "./head/head.tsx";
+import { useShortcuts, useView, type ViewName } from "./head/views.ts";
 import { FiguresPanel } from "./figures/figures-panel.tsx";
 import { InvitePanel } from "./invite/invite-panel.tsx";
 import { RoomAddress } from "./invite/room-address.tsx";
 import type { Chat } from "./chat/chat.ts";
 import { ChatPanel } from "./chat/chat-panel.tsx";
-import { useRemPx } from "./head/rem-px.ts";
 import type { FeedView } from "./live/room-feed.ts";
 import { LogPanel } from "./log/log-panel.tsx";
 import { RequestsPanel } from "./requests/requests-panel.tsx";
@@ -30,12 +27,14 @@ export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
   const { state, problem } = view;
   const name = useView();
   const [isProjector, setProjector] = useState(false);
-  const remPx = useRemPx(isProjector);
   const shown = isProjector ? "room" : name;
   useShortcuts({
     toggleProjector: () => setProjector((is) => !is),
     leaveProjector: () => setProjector(false),
   });
+  useLayoutEffect(() => {
+    document.documentElement.classList.toggle("is-projector", isProjector);
+  }, [isProjector]);
   useEffect(() => {
     document.title = `${state.room?.name ?? address.room} · roomhub`;
   }, [state.room?.name, address.room]);
@@ -59,11 +58,7 @@ export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
         tabIndex={-1}
       >
         {state.isSynced ? (
-          <View
-            {...{ address, state, chat, remPx, isProjector }}
-            nowMs={shownMs ?? nowMs}
-            name={shown}
-          />
+          <View {...{ address, state, chat, isProjector }} nowMs={shownMs ?? nowMs} name={shown} />
         ) : problem === undefined ? (
           <p class="empty">Connecting to {address.hubUrl}</p>
         ) : null}
@@ -75,16 +70,15 @@ export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
 interface ViewProps extends Omit<AppProps, "view" | "onRetry"> {
   name: ViewName;
   state: RoomState;
-  remPx: number;
   isProjector: boolean;
 }
 
-function View({ name, address, state, nowMs, chat, remPx, isProjector }: ViewProps): VNode {
+function View({ name, address, state, nowMs, chat, isProjector }: ViewProps): VNode {
   switch (name) {
     case "invite":
       return <InvitePanel {...address} isProtected={state.room?.passwordProtected === true} />;
     case "log":
-      return <LogPanel state={state} remPx={remPx} />;
+      return <LogPanel state={state} />;
     case "figures":
       return <FiguresPanel state={state} nowMs={nowMs} />;
     case "try":
@@ -93,7 +87,7 @@ function View({ name, address, state, nowMs, chat, remPx, isProjector }: ViewPro
       return (
         <>
           {isProjector ? <RoomAddress {...address} /> : null}
-          <RequestsPanel {...{ state, nowMs, remPx, address, isProjector }} />
+          <RequestsPanel {...{ state, nowMs, address, isProjector }} />
           <ParticipantsPanel state={state} nowMs={nowMs} />
         </>
       );

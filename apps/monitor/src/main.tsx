@@ -1,12 +1,12 @@
 import { RoomhubClient } from "@roomhub/client";
+import { pause, systemWorld } from "@roomhub/protocol";
 import { roomSource } from "@roomhub/room-state";
 import { render } from "preact";
 import { readAddress } from "./address.ts";
 import { App } from "./app.tsx";
-import { browserTabs } from "./live/browser-tabs.ts";
 import { type FeedView, startFeed } from "./live/room-feed.ts";
 import { createPainter } from "./live/painter.ts";
-import { sharedSource } from "./live/shared-source.ts";
+import { browserTabs, sharedSource } from "./live/shared-source.ts";
 import { createChat } from "./chat/chat.ts";
 import { keptChat } from "./chat/kept-chat.ts";
 import { promptSender } from "./chat/send-prompt.ts";
@@ -34,10 +34,7 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
       render(<App {...{ address, view, chat, onRetry }} nowMs={Date.now()} />, page);
     },
     requestFrame: (callback) => void requestAnimationFrame(callback),
-    after: (ms, callback) => {
-      const timer = setTimeout(callback, ms);
-      return () => clearTimeout(timer);
-    },
+    after: (ms, callback) => void setTimeout(callback, ms),
     nowMs: () => performance.now(),
     minimumMs: paintEveryMs,
   });
@@ -54,7 +51,7 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
     ...address,
     signal: stop.signal,
     nowMs: Date.now,
-    sleep,
+    sleep: (ms, signal) => pause(systemWorld, ms, signal),
     onChange: (next) => {
       view = next;
       painter.request();
@@ -63,17 +60,5 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
   addEventListener("pagehide", (event) => {
     // A page that may be shown again keeps its stream.
     if (!event.persisted) stop.abort();
-  });
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
   });
 }

@@ -1,9 +1,7 @@
 import type { RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
-import { useRef, useState } from "preact/hooks";
-import { useFollowedEnd } from "../parts/followed-end.ts";
-import { answerFigures } from "./answer-figures.ts";
-import { AnswerView } from "./answer-view.tsx";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { answerFigures, AnswerView } from "./answer-view.tsx";
 import type { Chat } from "./chat.ts";
 import { chatChoices, type ChatChoices, nextChoice } from "./chat-choices.ts";
 import { isRunning, mostSelectors, type Round } from "./chat-state.ts";
@@ -199,4 +197,22 @@ function PromptField({ chat }: { chat: Chat }): VNode {
       )}
     </form>
   );
+}
+
+const nearPx = 80;
+
+/** Keeps the end of the page in view while it grows, unless the reader scrolled away from it. */
+function useFollowedEnd(content: unknown): void {
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    const look = () => {
+      const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
+      isAtEnd.current = scrollTop + clientHeight >= scrollHeight - nearPx;
+    };
+    addEventListener("scroll", look, { passive: true });
+    return () => removeEventListener("scroll", look);
+  }, []);
+  useLayoutEffect(() => {
+    if (isAtEnd.current) scrollTo(0, document.documentElement.scrollHeight);
+  }, [content]);
 }

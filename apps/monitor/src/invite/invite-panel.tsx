@@ -3,9 +3,8 @@ import { isForOthers } from "@roomhub/protocol";
 import type { VNode } from "preact";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { pure } from "../parts/pure.ts";
-import { useHubForOthers } from "./hub-for-others.ts";
 import { inviteLines } from "./invite-lines.ts";
-import { QrCode } from "./qr-code.tsx";
+import { QrCode, useHubForOthers } from "./room-address.tsx";
 
 export interface InvitePanelProps extends Invite {
   /** A participant that joins has to know the room's join password. */

@@ -1,10 +1,10 @@
-import type { Invite } from "@roomhub/client";
-import { isForOthers } from "@roomhub/protocol";
+import { type Invite, RoomhubClient } from "@roomhub/client";
+import { type HealthResponse, isForOthers, type PastedHub, pastedHub } from "@roomhub/protocol";
 import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { encode } from "uqr";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { pure } from "../parts/pure.ts";
-import { useHubForOthers } from "./hub-for-others.ts";
-import { QrCode } from "./qr-code.tsx";
 
 /** Where the room is: for a phone's camera, and for programs. */
 export const RoomAddress = pure((address: Invite): VNode => {
@@ -29,3 +29,33 @@ export const RoomAddress = pure((address: Invite): VNode => {
     </div>
   );
 });
+
+/** The hub as others reach it: what it says of itself, once it has. */
+export function useHubForOthers(hubUrl: string): PastedHub {
+  const [health, setHealth] = useState<HealthResponse>();
+  useEffect(() => {
+    const stop = new AbortController();
+    // Without it the lines are as the page knows the hub; its connection says elsewhere that it does not respond.
+    new RoomhubClient({ hubUrl }).health({ signal: stop.signal }).then(setHealth, () => undefined);
+    return () => stop.abort();
+  }, [hubUrl]);
+  return pastedHub(hubUrl, health ?? {});
+}
+
+/** A QR code, black on white in every theme: many cameras read no other. */
+export function QrCode({ text, label }: { text: string; label: string }): VNode {
+  const { data, size } = encode(text, { border: 2 });
+  return (
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={label}>
+      <rect width={size} height={size} fill="#fff" />
+      <path d={pathOf(data)} fill="#000" />
+    </svg>
+  );
+}
+
+/** One square per dark module. */
+function pathOf(rows: readonly (readonly boolean[])[]): string {
+  return rows
+    .flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
+    .join("");
+}

@@ -1,15 +1,14 @@
-export interface Painter {
+interface Painter {
   /** Something changed: draw with one of the next frames. */
   request(): void;
-  close(): void;
 }
 
-export interface PainterOptions {
+interface PainterOptions {
   draw: () => void;
   /** `requestAnimationFrame` */
   requestFrame: (callback: () => void) => void;
-  /** Calls back once after `ms`; the result cancels it. */
-  after: (ms: number, callback: () => void) => () => void;
+  /** Calls back once after `ms`. */
+  after: (ms: number, callback: () => void) => void;
   nowMs: () => number;
   /** between two drawings; texts that change more often cannot be read */
   minimumMs: number;
@@ -20,26 +19,18 @@ export function createPainter(options: PainterOptions): Painter {
   const { draw, requestFrame, after, nowMs, minimumMs } = options;
   let lastMs = -Infinity;
   let isWaiting = false;
-  let isClosed = false;
-  let cancel = () => {};
-
   const paint = () => {
     isWaiting = false;
-    if (isClosed) return;
     lastMs = nowMs();
     draw();
   };
   return {
     request() {
-      if (isWaiting || isClosed) return;
+      if (isWaiting) return;
       isWaiting = true;
       const waitMs = lastMs + minimumMs - nowMs();
       if (waitMs <= 0) requestFrame(paint);
-      else cancel = after(waitMs, () => requestFrame(paint));
-    },
-    close() {
-      isClosed = true;
-      cancel();
+      else after(waitMs, () => requestFrame(paint));
     },
   };
 }

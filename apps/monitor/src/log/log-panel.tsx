@@ -1,14 +1,14 @@
+import { clientText } from "@roomhub/protocol";
 import type { EndedRequest, LogLevel, RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { clockText, plural } from "../parts/figure-text.ts";
+import { clockText, durationText, plural } from "../parts/figure-text.ts";
 import { VirtualRows } from "../parts/virtual-rows.tsx";
-import { FailureDetail } from "./failure-detail.tsx";
 import { filterLog, lineText } from "./filter-log.ts";
 
 /** What happened, with a filter; the last failures with their next steps. */
-export function LogPanel({ state, remPx }: { state: RoomState; remPx: number }): VNode {
+export function LogPanel({ state }: { state: RoomState }): VNode {
   const [text, setText] = useState("");
   const [level, setLevel] = useState<LogLevel>("info");
   const [paused, setPaused] = useState<RoomState>();
@@ -49,7 +49,7 @@ export function LogPanel({ state, remPx }: { state: RoomState; remPx: number }):
       <VirtualRows
         label="Log lines, newest last"
         count={lines.length}
-        rowHeight={Math.round(remPx * 1.7)}
+        rowRem={1.7}
         followsEnd={paused === undefined}
         keyOf={(index) => String(lines[index]?.sequence)}
         render={(index) => {
@@ -62,14 +62,38 @@ export function LogPanel({ state, remPx }: { state: RoomState; remPx: number }):
           );
         }}
       />
-      <FailureDetail failures={failuresOf(recent)} />
+      <LastFailures recent={recent} />
     </section>
   );
 }
 
-function failuresOf(recent: readonly EndedRequest[]) {
-  return recent
-    .filter((request) => request.kind === "failed")
-    .slice(-5)
-    .reverse();
+/** The last failures: where each happened, the whole message, and the next step. */
+function LastFailures({ recent }: { recent: readonly EndedRequest[] }): VNode | null {
+  const failures = recent.filter((request) => request.kind === "failed").slice(-5);
+  if (failures.length === 0) return null;
+  return (
+    <section class="failures" aria-labelledby="failures-title">
+      <h3 id="failures-title">Last failures</h3>
+      {failures.reverse().map((failure) => (
+        <details key={failure.requestId}>
+          <summary>
+            <time>{clockText(failure.endedMs)}</time> <code>{failure.code}</code> at {failure.stage}
+            , {clientText(failure.client) ?? "no name"}
+          </summary>
+          <p>{failure.error}</p>
+          {failure.hint === undefined ? null : (
+            <p>
+              <b>Next: {failure.hint}</b>
+            </p>
+          )}
+          <p class="quiet">
+            {failure.participantId ?? "no participant"}, {failure.model ?? failure.selector},{" "}
+            {plural(failure.attempts, "attempt")}, {durationText(failure.queueMs)} in the queue,{" "}
+            {failure.requestId}
+          </p>
+          <CopyButton label="Copy as JSON" text={() => JSON.stringify(failure, null, 2)} />
+        </details>
+      ))}
+    </section>
+  );
 }

@@ -1,13 +1,12 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { visibleRange } from "./visible-range.ts";
 
 export interface VirtualRowsProps {
   /** for screen readers */
   label: string;
   count: number;
-  /** CSS px, of most rows: a row whose text takes more lines is as tall as they are */
-  rowHeight: number;
+  /** of most rows, in `rem`: a row whose text takes more lines is as tall as they are */
+  rowRem: number;
   /** the same for the same thing, so that its row moves when its index changes */
   keyOf: (index: number) => string;
   render: (index: number) => ComponentChildren;
@@ -23,10 +22,11 @@ const mostTaller = 1_000;
  * can be drawn over another; a place is reserved above them for those that are not there.
  */
 export function VirtualRows(props: VirtualRowsProps): VNode {
-  const { label, count, rowHeight, keyOf, render, followsEnd = false } = props;
+  const { label, count, rowRem, keyOf, render, followsEnd = false } = props;
   const ref = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const [view, setView] = useState(() => ({ top: 0, height: 600, remPx: remPx() }));
+  const rowHeight = Math.round(rowRem * view.remPx);
   /** heights of rows with more lines, by key */
   const taller = useRef(new Map<string, number>()).current;
   const [, setMeasured] = useState(0);
@@ -37,9 +37,10 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
     const look = () => {
       const { scrollTop, clientHeight, scrollHeight } = list;
       isAtEnd.current = scrollTop + clientHeight >= scrollHeight - rowHeight;
-      setView({ top: scrollTop, height: clientHeight });
+      setView({ top: scrollTop, height: clientHeight, remPx: remPx() });
     };
     list.addEventListener("scroll", look, { passive: true });
+    // The root's font grows with the window and in projector mode, and so does the list.
     const size = new ResizeObserver(look);
     size.observe(list);
     return () => {
@@ -92,4 +93,44 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
       </ul>
     </div>
   );
+}
+
+/** Size of the root's font, CSS px. */
+function remPx(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+}
+
+/** Which rows of a list are in the document, and where. All sizes in CSS px. */
+export interface VisibleRange {
+  first: number;
+  /** the one after the last */
+  end: number;
+  /** of the rows before `first` */
+  aboveHeight: number;
+  /** of the whole list */
+  height: number;
+}
+
+/** Rows beyond each edge, so that scrolling by a little shows no gap. */
+const overscan = 4;
+
+/** The rows of a list that its window shows. @param heightOf - of a row, more than 0 */
+export function visibleRange(
+  count: number,
+  heightOf: (index: number) => number,
+  scrollTop: number,
+  windowHeight: number,
+): VisibleRange {
+  let first = 0;
+  let end = 0;
+  let height = 0;
+  for (let index = 0; index < count; index++) {
+    if (height < scrollTop + windowHeight) end = index + 1;
+    height += heightOf(index);
+    if (height <= scrollTop) first = index + 1;
+  }
+  first = Math.max(0, first - overscan);
+  let aboveHeight = 0;
+  for (let index = 0; index < first; index++) aboveHeight += heightOf(index);
+  return { first, end: Math.min(count, end + overscan), aboveHeight, height };
 }

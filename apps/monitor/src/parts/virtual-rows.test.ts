@@ -1,6 +1,6 @@
 import { array, assert, integer, property } from "fast-check";
 import { expect, test } from "vitest";
-import { visibleRange } from "./visible-range.ts";
+import { visibleRange } from "./virtual-rows.tsx";
 
 test("every row that the window shows is in the range, at its place, and few others are", () => {
   const size = integer({ min: 0, max: 3_000 });
