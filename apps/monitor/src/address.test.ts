@@ -18,9 +18,17 @@ test("an invite URL names its hub, and a bare code is of the hub on this machine
   expect(readAddress(`${local}?room=ABC234`)).toMatchObject({ hubUrl: "http://127.0.0.1:5050" });
 });
 
+test("on a page that a hub hands out, a bare code is of that hub", () => {
+  const page = "https://hub.example/x/monitor/?hub=&room=ABC234#try";
+  expect(readAddress(page)).toMatchObject({ kind: "room", hubUrl: "https://hub.example/x" });
+});
+
 test("a link without a room, and one with text that is none, are explained", () => {
-  expect(readAddress(local)).toEqual({ kind: "none" });
-  expect(readAddress(`${local}?hub=http://10.0.0.2:5050`)).toEqual({ kind: "none" });
+  expect(readAddress(local)).toMatchObject({ kind: "none" });
+  expect(readAddress(`${local}?hub=http://10.0.0.2:5050`)).toEqual({
+    kind: "none",
+    hubUrl: "http://10.0.0.2:5050",
+  });
   const invalid = readAddress(`${local}?room=${encodeURIComponent("javascript://x/rooms/AB")}`);
   expect(invalid).toMatchObject({ kind: "invalid", message: expect.stringContaining("http") });
 });

@@ -4,7 +4,7 @@ import { type Invite, parseInvite } from "@roomhub/client";
 export type Address =
   | ({ kind: "room" } & Invite)
   /** The link names no room. */
-  | { kind: "none" }
+  | { kind: "none"; hubUrl: string }
   | { kind: "invalid"; message: string }
   /** A page from https may not call a hub at http. */
   | ({ kind: "mixed-content" } & Invite);
@@ -17,15 +17,22 @@ export type Address =
 export function readAddress(pageUrl: string): Address {
   const page = new URL(pageUrl);
   const room = page.searchParams.get("room") ?? "";
-  if (room === "") return { kind: "none" };
+  const hubUrl = page.searchParams.get("hub") || usualHub(page);
+  if (room === "") return { kind: "none", hubUrl };
   let invite: Invite;
   try {
-    invite = parseInvite(room, page.searchParams.get("hub") ?? "http://127.0.0.1:5050");
+    invite = parseInvite(room, hubUrl);
   } catch (error) {
     return { kind: "invalid", message: error instanceof Error ? error.message : String(error) };
   }
   const isMixed = page.protocol === "https:" && isPlainRemote(new URL(invite.hubUrl));
   return { kind: isMixed ? "mixed-content" : "room", ...invite };
+}
+
+/** A hub hands out the page at `/monitor/`; elsewhere it is the hub of the same machine. */
+function usualHub(page: URL): string {
+  const isHandedOut = page.pathname.endsWith("/monitor/");
+  return isHandedOut ? page.href.replace(/\/monitor\/(?:[?#].*)?$/, "") : "http://127.0.0.1:5050";
 }
 
 /** Browsers allow plain http to the machine itself: https://w3c.github.io/webappsec-mixed-content/#categories */

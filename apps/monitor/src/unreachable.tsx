@@ -21,7 +21,7 @@ function Explanation({ address }: { address: Exclude<Address, { kind: "room" }> 
             Room <input name="room" required placeholder="http://192.168.1.5:5050/rooms/ABC234" />
           </label>
           <label>
-            Hub <input name="hub" placeholder="http://127.0.0.1:5050" />
+            Hub <input name="hub" placeholder={address.hubUrl} />
           </label>
           <button type="submit">Watch</button>
         </form>

@@ -5,7 +5,7 @@ import { chatChoices, nextChoice } from "./chat-choices.ts";
 function participant(id: string, model: string, overrides: object = {}): ParticipantSummary {
   return {
     ...{ id, nickname: id.toUpperCase(), model, status: "online" },
-    connection: { connected: true },
+    connection: { connected: true, readiness: "ready" },
     capabilities: { chatCompletions: "supported" },
     ...overrides,
   } as ParticipantSummary;
@@ -27,4 +27,11 @@ test("choices are the models and participants that can chat now", () => {
   ]);
   expect(nextChoice(choices, ["llama3"])).toBe("qwen3");
   expect(nextChoice(choices, ["llama3", "qwen3"])).toBe("*");
+});
+
+test("a stand-in is a choice only while no other can chat", () => {
+  const demo = participant("fay", "demo", { standIn: true });
+  expect(chatChoices([demo]).models.map(({ text }) => text)).toEqual(["demo"]);
+  const { models, participants } = chatChoices([demo, participant("ada", "llama3")]);
+  expect([...models, ...participants].map(({ text }) => text)).toEqual(["llama3", "ADA: llama3"]);
 });

@@ -1,4 +1,5 @@
 import { isLiveAndReady, type ParticipantSummary } from "@roomhub/protocol";
+import { canReplaceStandIn } from "@roomhub/room-state";
 
 /** Whom a prompt can go to: the request's `model` field, and its name for people. */
 interface ChatChoice {
@@ -11,10 +12,15 @@ export interface ChatChoices {
   participants: ChatChoice[];
 }
 
-/** Models that can chat now, and who shares them. */
+/** Models that can chat now, and who shares them; a stand-in only while no other can take its place. */
 export function chatChoices(participants: Iterable<ParticipantSummary>): ChatChoices {
-  const ready = [...participants].filter(
-    (each) => isLiveAndReady(each) && each.capabilities.chatCompletions !== "unsupported",
+  const all = [...participants];
+  const isReplaced = all.some(canReplaceStandIn);
+  const ready = all.filter(
+    (each) =>
+      isLiveAndReady(each) &&
+      each.capabilities.chatCompletions !== "unsupported" &&
+      !(isReplaced && each.standIn === true),
   );
   const models = [...new Set(ready.map(({ model }) => model))].sort();
   return {
