@@ -2,7 +2,7 @@ import { readUsage, tokensPerSecond } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { cutTo } from "../terminal/display-width.ts";
 import { colorsFor, countOf, duration, safe, safeLines } from "../terminal/text.ts";
-import type { Answer } from "./request-answer.ts";
+import type { Answer, AnswerHead } from "./request-answer.ts";
 import type { ResponseListener } from "./response-reader.ts";
 
 export interface AnswerPrinter extends ResponseListener {
@@ -43,18 +43,21 @@ export function createAnswerPrinter(context: CliContext, isSilent = false): Answ
 }
 
 /** `— ana-llama3 (llama3), 80 tokens, 33.3 tokens/s, first token 340 ms`: who answered, and how fast, as far as it is known. */
-export function answerLine(
-  { participantId, model, usage, durationMs, ttftMs, isCut }: Answer,
-  columns: number,
-): string {
+export function answerLine(answer: Answer, columns: number): string {
+  const { usage, durationMs, ttftMs, isCut } = answer;
   const counts = readUsage(usage);
   const speed = tokensPerSecond(counts, durationMs);
   const parts = [
-    `${safe(participantId ?? "?")} (${safe(model ?? "?")})`,
+    whoAnswered(answer),
     isCut ? "cut off at its length limit" : undefined,
     counts.outputTokens === undefined ? undefined : countOf(counts.outputTokens, "token"),
     speed === undefined ? undefined : `${speed.toFixed(1)} tokens/s`,
     ttftMs === undefined ? undefined : `first token ${duration(ttftMs)}`,
   ];
   return cutTo(`— ${parts.filter((part) => part !== undefined).join(", ")}`, columns - 1);
+}
+
+/** `ana-llama3 (llama3)` */
+export function whoAnswered({ participantId, model }: AnswerHead): string {
+  return `${safe(participantId ?? "?")} (${safe(model ?? "?")})`;
 }

@@ -142,7 +142,7 @@ test("Ctrl+C stops the answer and not the chat; what came is kept, and a retry r
         world.stop("SIGINT");
       }),
   });
-  expect(shown).toContain("Once upon\n— stopped; /retry sends it again\n");
+  expect(shown).toContain("Once upon\n— ana-llama3 (llama3), stopped; /retry sends it again\n");
   expect([code, ...prompts(sent)]).toEqual([
     0,
     ["Tell me"],

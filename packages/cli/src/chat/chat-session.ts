@@ -7,7 +7,7 @@ import { explainUnknownRoom } from "../rooms/choose-room.ts";
 import { cutTo, displayWidth, padTo } from "../terminal/display-width.ts";
 import { renderError } from "../terminal/render-error.ts";
 import { clockTime, type Colors, colorsFor, countOf, safe } from "../terminal/text.ts";
-import { answerLine, createAnswerPrinter } from "./answer-printer.ts";
+import { answerLine, createAnswerPrinter, whoAnswered } from "./answer-printer.ts";
 import {
   answered,
   asked,
@@ -21,7 +21,7 @@ import {
   readLine,
 } from "./conversation.ts";
 import { modelChoices } from "./model-choices.ts";
-import { requestAnswer } from "./request-answer.ts";
+import { type AnswerHead, requestAnswer } from "./request-answer.ts";
 import type { ChatSurface } from "./response-reader.ts";
 
 /** Cells that a prompt needs beside a choice. */
@@ -170,22 +170,24 @@ class ChatSession {
     const signal = AbortSignal.any([answering.signal, this.#leaving.signal]);
     // While it streams, other keys than Ctrl+C and Ctrl+Z do nothing.
     const releaseKeys = this.#context.onKey(() => {});
-    let by: string | undefined;
+    let head: AnswerHead | undefined;
+    const listener = { ...printer, onHead: (one: AnswerHead) => (head = one) };
     try {
-      const answer = await requestAnswer(this.#context, request, printer, signal);
+      const answer = await requestAnswer(this.#context, request, listener, signal);
       printer.endLine();
-      by = answer.participantId;
       this.#dim(answerLine(answer, this.#context.stderr.columns ?? 80));
     } catch (error) {
       printer.endLine();
-      if (signal.aborted) this.#dim("— stopped; /retry sends it again");
-      else this.#explain(inBrief(error), "/retry sends it again, /model chooses another model");
+      if (signal.aborted) {
+        const who = head === undefined ? "" : `${whoAnswered(head)}, `;
+        this.#dim(`— ${who}stopped; /retry sends it again`);
+      } else this.#explain(inBrief(error), "/retry sends it again, /model chooses another model");
     } finally {
       releaseKeys();
       this.#answering = undefined;
       this.#say("");
     }
-    this.#conversation = answered(conversation, printer.text(), by);
+    this.#conversation = answered(conversation, printer.text(), head?.participantId);
   }
 
   async #changeModel(name: string): Promise<void> {

@@ -31,11 +31,15 @@ export interface ChatRequest {
   session: string | undefined;
 }
 
-/** What is known of an answer beside its text. */
-export interface Answer {
+/** Who answers, as the hub says it; each undefined where it does not. */
+export interface AnswerHead {
   participantId: string | undefined;
   model: string | undefined;
   requestId: string | undefined;
+}
+
+/** What is known of an answer beside its text. */
+export interface Answer extends AnswerHead {
   /** as the model server reports it */
   usage: unknown;
   /** It ended at its length limit. */
@@ -43,6 +47,11 @@ export interface Answer {
   durationMs: number;
   /** to the first text or reasoning; undefined without any */
   ttftMs: number | undefined;
+}
+
+export interface AnswerListener extends ResponseListener {
+  /** before any text */
+  onHead?: (head: AnswerHead) => void;
 }
 
 /**
@@ -53,7 +62,7 @@ export interface Answer {
 export async function requestAnswer(
   context: CliContext,
   request: ChatRequest,
-  listener: ResponseListener,
+  listener: AnswerListener,
   signal: AbortSignal,
 ): Promise<Answer> {
   const startedMs = context.nowMs();
@@ -70,14 +79,18 @@ export async function requestAnswer(
   const sending = send(context, request, signal);
   const response = await waitingFor(context, waiting, sending, { isQuiet: !context.stderr.isTTY });
   if (!response.ok) throw errorFromResponse(response, await response.text());
+  const head = {
+    participantId: hubHeader(response, "x-roomhub-participant"),
+    model: hubHeader(response, "x-roomhub-model"),
+    requestId: hubHeader(response, "x-request-id"),
+  };
+  listener.onHead?.(head);
   const end = await readEnd(response, request, timedListener, signal);
   if (end.kind === "failed") {
     throw new CommandError(end.message + (end.code === undefined ? "" : ` (${end.code})`));
   }
   return {
-    participantId: hubHeader(response, "x-roomhub-participant"),
-    model: hubHeader(response, "x-roomhub-model"),
-    requestId: hubHeader(response, "x-request-id"),
+    ...head,
     usage: end.usage,
     isCut: end.isCut,
     durationMs: context.nowMs() - startedMs,
