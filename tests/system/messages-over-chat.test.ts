@@ -180,7 +180,7 @@ test("a direct participant's config decides whether its messages are translated"
 });
 
 test("the built-in demo is a chat server, whose messages are translated", async () => {
-  await using demo = await startDemoProvider({ joinHint: "roomhub join", wordMs: 0 });
+  await using demo = await startDemoProvider({ wordMs: 0 });
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   await joinDirect(hub, code, { endpoint: demo.endpoint });

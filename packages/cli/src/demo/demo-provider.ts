@@ -19,8 +19,6 @@ export interface DemoProvider {
 }
 
 export interface DemoProviderOptions {
-  /** The command that shares a real model instead. */
-  joinHint: string;
   /** Pause between two words, ms. Default 40. */
   wordMs?: number | undefined;
 }
@@ -38,7 +36,7 @@ const maxBodyBytes = 64 * 1024 * 1024;
  * An OpenAI-compatible server on a free loopback port that responds with a text about itself, so that a room can be tried
  * without a model on the machine. It never pretends to be a model.
  */
-export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
+export async function startDemoProvider(options: DemoProviderOptions = {}): Promise<DemoProvider> {
   const server = createServer((request, response) => {
     respond(request, response, options).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
@@ -72,13 +70,13 @@ async function respond(
     }
     case "POST /v1/chat/completions": {
       const parsed = await readRequest(request);
-      const reply = compose(parsed, options);
+      const reply = compose(parsed);
       if (!parsed.isStream) return sendJson(response, 200, chatBody(reply));
       return stream(response, chatChunks(reply, parsed.includesUsage), options);
     }
     case "POST /v1/responses": {
       const parsed = await readRequest(request);
-      const reply = compose(parsed, options);
+      const reply = compose(parsed);
       if (!parsed.isStream) return sendJson(response, 200, responsesBody(reply));
       return stream(response, responsesEvents(reply), options);
     }
@@ -107,14 +105,13 @@ async function stream(
   response.end();
 }
 
-function compose(request: DemoRequest, { joinHint }: DemoProviderOptions): DemoReply {
+function compose(request: DemoRequest): DemoReply {
   const excerpt = request.prompt.replace(/\s+/g, " ").trim().slice(0, 80);
   const text = [
     "This is roomhub's built-in demo model, not a language model:",
     "it responds to every request with this text, so that you can try rooms, streaming and events.",
     excerpt === "" ? "" : `Your prompt: "${excerpt}".`,
-    "To share a real model, start one, for example with `ollama run llama3.2`, and then run:",
-    joinHint,
+    "A real model takes its place as soon as one runs on the host's machine, for example after `ollama run llama3.2`.",
   ]
     .filter((part) => part !== "")
     .join(" ");

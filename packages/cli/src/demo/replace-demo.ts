@@ -13,11 +13,9 @@ import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 /** Local servers respond within a millisecond, so frequent queries cost nothing. */
 const queryAgainMs = 3_000;
 
-export async function startDemo(
-  context: CliContext,
-): Promise<{ choice: ModelChoice; close: () => Promise<void> }> {
+export async function startDemo(): Promise<{ choice: ModelChoice; close: () => Promise<void> }> {
   const { demoModel, startDemoProvider } = await import("./demo-provider.ts");
-  const { endpoint, close } = await startDemoProvider({ joinHint: `${context.commandName} up` });
+  const { endpoint, close } = await startDemoProvider();
   return { choice: { endpoint, model: demoModel, serverName: undefined, traits: {} }, close };
 }
 
