@@ -125,7 +125,7 @@ test("in a checkout the help, usage errors and hub hints have the npx prefix", a
 });
 
 test.each([
-  [["env"], "→ list rooms and their codes: roomhub room list"],
+  [["models"], "→ list rooms and their codes: roomhub room list"],
   [["chat", "Why", "not?"], 'Quote the prompt, after the room: roomhub chat ABC234 "Why?"'],
   [["chat", "Why", "is", "it?"], "→ quote the prompt, after the room: roomhub chat"],
   [["chat", "ABC234", "Why?", "--room", "ABC234"], "--room already names the room."],

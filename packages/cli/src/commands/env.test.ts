@@ -76,7 +76,7 @@ test("--as makes the keys a name", async () => {
 test("--as refuses what is no name", async () => {
   const world = makeWorld({}, client);
   expect(await world.run("env", "ABC234", "--as", "alice smith")).toBe(2);
-  expect(world.stdout.text).toBe("");
+  expect(world.stdout.text).not.toContain("export");
   expect(world.stderr.text).toContain("begin with a letter or digit");
 });
 
@@ -88,15 +88,35 @@ const unknown: Partial<Client> = { getRoom: () => Promise.reject(noRoom) };
 const models = ["a", "b"].map((model) => aParticipant({ id: model, model }));
 const several: Partial<Client> = { ...client, listParticipants: async () => models };
 
+const severalRooms: Partial<Client> = {
+  listRooms: async () => [aRoom(), aRoom({ code: "DEF567" })],
+};
+const room = "ABC234";
+
+test("the hub's only room needs no name; of several, lines to paste name each", async () => {
+  const world = makeWorld({}, { ...client, listRooms: async () => [aRoom()] });
+  expect(await world.run("env")).toBe(0);
+  expect(world.stdout.text).toContain("OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1\n");
+
+  const more = makeWorld({}, severalRooms);
+  expect(await more.run("env", "--for", "claude", "--model", "a b")).toBe(2);
+  expect(more.stderr.text).toContain(
+    "roomhub env http://127.0.0.1:5050/rooms/DEF567 --for claude --model 'a b'  #",
+  );
+});
+
 describe("where there is nothing to set", () => {
   test.each([
-    ["an unknown room", [], unknown, 3, "There is no room ABC234: it's gone."],
-    ["a room with several models", ["--for", "claude"], several, 2, "Room ABC234 has 2 models"],
+    ["an unknown room", [room], unknown, 3, "There is no room ABC234: it's gone."],
+    ["several models", [room, "--for", "claude"], several, 2, "Room ABC234 has 2 models"],
+    ["several rooms", ["--for", "claude"], severalRooms, 2, "There are 2 rooms to choose from"],
+    ["an unknown program", [room, "--for", "claud"], client, 2, "option '--for <program>'"],
+    ["an unknown option", [room, "--fro", "claude"], client, 2, "unknown option '--fro'"],
   ])(
     "%s: a shell that evaluates the output fails, and says why",
     async (_what, args, given, code, why) => {
       const world = makeWorld({}, given);
-      expect(await world.run("env", "ABC234", ...args)).toBe(code);
+      expect(await world.run("env", ...args)).toBe(code);
       const shell = spawnSync("sh", ["-c", 'eval "$1" && echo went on', "sh", world.stdout.text], {
         encoding: "utf8",
       });

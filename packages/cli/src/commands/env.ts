@@ -2,6 +2,7 @@ import { HubUnreachableError, type Invite } from "@roomhub/client";
 import { NAME_KEY_PREFIX } from "@roomhub/protocol";
 import { type Command, Option } from "commander";
 import type { CliContext, Client } from "../context.ts";
+import { EXIT } from "../exit-code.ts";
 import {
   type ClientName,
   clientNames,
@@ -20,6 +21,7 @@ import {
   shells,
 } from "../env/shell-syntax.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
+import { locateRoom } from "../rooms/locate.ts";
 import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
 import { addHubOptions, clientName, type HubOptionValues, inviteOf } from "../options.ts";
 import { safe, shellWord, writeJson } from "../terminal/text.ts";
@@ -32,10 +34,10 @@ interface EnvOptionValues extends HubOptionValues {
 }
 
 export function addEnvCommand(program: Command, context: CliContext): void {
+  const command = program.command("env");
   addHubOptions(
-    program
-      .command("env")
-      .argument("<room>", "room code or invite URL")
+    command
+      .argument("[room]", "room code or invite URL (default: the hub's only room)")
       .description("print the variables that point OpenAI and Anthropic clients at a room"),
   )
     .addOption(
@@ -54,7 +56,11 @@ export function addEnvCommand(program: Command, context: CliContext): void {
       "after",
       '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --as alice\n  $ roomhub env ABC234 --for claude\n  $ roomhub env ABC234 --shell fish | source',
     )
-    .action(async (room: string, options: EnvOptionValues) => {
+    .exitOverride((error) => {
+      if (error.exitCode !== EXIT.ok) failInShell(context, command.opts(), error);
+      throw error;
+    })
+    .action(async (room: string | undefined, options: EnvOptionValues) => {
       try {
         await printEnv(context, room, options);
       } catch (error) {
@@ -74,17 +80,22 @@ function failInShell(
   error: unknown,
 ): void {
   if (json === true || shell === "json" || program === "continue" || stdout.isTTY) return;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = error instanceof Error ? error.message.replace(/^error: /, "") : String(error);
   stdout.write(`${failures[shell](`roomhub env has set nothing: ${safe(reason)}`)}\n`);
 }
 
 /** An unreachable hub is only a warning. */
 async function printEnv(
   context: CliContext,
-  room: string,
+  room: string | undefined,
   options: EnvOptionValues,
 ): Promise<void> {
-  const invite = inviteOf(room, options);
+  const invite =
+    room === undefined
+      ? await locateRoom(context, { target: undefined, hubUrl: options.hub }, (url) =>
+          envCommand(url, options),
+        )
+      : inviteOf(room, options);
   const client = context.createClient(invite.hubUrl);
   let { model } = options;
   try {
@@ -172,12 +183,19 @@ function printUsage(
   setup: ClientSetup,
 ): void {
   const where = hubUrl === defaultHubUrl ? room : `${hubUrl}/rooms/${room}`;
-  const command = [
-    `${context.commandName} env ${shellWord(where)}`,
-    ...(program === undefined ? [] : [`--for ${program}`]),
-    ...(model === undefined ? [] : [`--model ${quotes[shell](model)}`]),
-    ...(as === undefined ? [] : [`--as ${as}`]),
-  ].join(" ");
+  const command = `${context.commandName} ${envCommand(where, { for: program, model, as, shell })}`;
   const line = setup.kind === "file" ? `${command} > ${setup.path}` : evaluations[shell](command);
   context.stderr.write(`→ ${line}\n`);
+}
+
+function envCommand(
+  where: string,
+  { for: program, model, as, shell }: Wanted & { shell: Shell | "json" },
+): string {
+  return [
+    `env ${shellWord(where)}`,
+    ...(program === undefined ? [] : [`--for ${program}`]),
+    ...(model === undefined ? [] : [`--model ${quotes[shell === "json" ? "sh" : shell](model)}`]),
+    ...(as === undefined ? [] : [`--as ${as}`]),
+  ].join(" ");
 }

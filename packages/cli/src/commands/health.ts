@@ -1,10 +1,9 @@
-import type { HealthResponse } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { addHubOptions, givenHub, type HubOptionValues } from "../options.ts";
 import { locate } from "../rooms/locate.ts";
-import { isOfAnotherServer, modelServerProblem } from "../sharing/found-server.ts";
+import { explainOtherServer } from "../sharing/found-server.ts";
 import { duration, safe, writeJson } from "../terminal/text.ts";
 
 export function addHealthCommand(program: Command, context: CliContext): void {
@@ -23,7 +22,10 @@ export function addHealthCommand(program: Command, context: CliContext): void {
 
 /** A draining hub responds but counts as a failure, since it accepts no new requests. */
 async function showHealth(context: CliContext, hubUrl: string, isJson: boolean): Promise<void> {
-  const health = await healthOf(context, hubUrl);
+  const asked = context.createClient(hubUrl).health();
+  const health = await asked.catch(async (error: unknown) => {
+    throw await explainOtherServer(context, hubUrl, error);
+  });
   if (isJson) writeJson(context.stdout, health);
   else {
     const { status, version, uptimeSeconds } = health;
@@ -42,14 +44,5 @@ async function showHealth(context: CliContext, hubUrl: string, isJson: boolean):
       `The hub at ${hubUrl} is ${health.status}`,
       `it finishes running requests and accepts no new ones; once it has stopped: ${context.commandName} serve`,
     );
-  }
-}
-
-async function healthOf(context: CliContext, hubUrl: string): Promise<HealthResponse> {
-  try {
-    return await context.createClient(hubUrl).health();
-  } catch (error) {
-    const problem = isOfAnotherServer(error) && (await modelServerProblem(context, hubUrl));
-    throw problem || error;
   }
 }

@@ -20,7 +20,7 @@ export function addInviteCommand(program: Command, context: CliContext): void {
 }
 
 async function invite(context: CliContext, named: Named, options: HubOptionValues): Promise<void> {
-  const { hubUrl, room: code } = await locateRoom(context, named, "invite");
+  const { hubUrl, room: code } = await locateRoom(context, named, (url) => `invite ${url}`);
   const room = await context.createClient(hubUrl).getRoom(code);
   const hub = await pastedHubAt(context, hubUrl);
   const watchUrl = watchUrlOf(hub, room.code);

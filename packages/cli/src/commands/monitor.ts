@@ -40,7 +40,7 @@ async function monitor(
   named: Named,
   options: MonitorOptionValues,
 ): Promise<void> {
-  const { hubUrl, room: code } = await locateRoom(context, named, "monitor");
+  const { hubUrl, room: code } = await locateRoom(context, named, (url) => `monitor ${url}`);
   await untilStopped(context, async (signal) => {
     const page = await serveOn(context, options, { hubUrl, code });
     try {

@@ -1,3 +1,4 @@
+import { RoomhubError } from "@roomhub/client";
 import type { RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { aRoute } from "../doctor/doctor.fixture.ts";
@@ -205,4 +206,25 @@ test("a request by model name shows what can be expected of each participant", a
   ]);
   expect(stdout.text).toContain("WAIT  FIRST TOKEN  PROMPT RATE  CACHED");
   expect(stdout.text).toContain("0 ms  1.3 s        9.6 KB/s     3.0 KB  serves llama3");
+});
+
+test("of several rooms, lines to paste name each, with the model", async () => {
+  const world = makeWorld({}, { listRooms: async () => [aRoom(), aRoom({ code: "DEF567" })] });
+  expect(await world.run("route", "http://192.168.1.5:5050", "qwen 3")).toBe(2);
+  expect(world.stderr.text).toContain(
+    "roomhub route http://192.168.1.5:5050/rooms/DEF567 'qwen 3'  #",
+  );
+});
+
+test("a model server in place of a hub is named as one", async () => {
+  const refused = new RoomhubError("404 page not found", {
+    ...{ status: 404, code: "", param: "", hint: undefined, requestId: undefined },
+    ...{ retryAfterMs: undefined, participants: undefined },
+  });
+  const world = makeWorld(
+    { fetch: async () => Response.json({ object: "list", data: [{ id: "llama3.2" }] }) },
+    { listRooms: () => Promise.reject(refused) },
+  );
+  expect(await world.run("route", "http://127.0.0.1:11434", "llama3.2")).toBe(5);
+  expect(world.stderr.text).toContain("is a model server, not a hub: it lists llama3.2");
 });

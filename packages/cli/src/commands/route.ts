@@ -10,7 +10,7 @@ import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
 import { addHubOptions, givenHub, type HubOptionValues, positiveArgument } from "../options.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
 import { loadColumn } from "../terminal/load-text.ts";
-import { countOf, duration, formatTable, safe, writeJson } from "../terminal/text.ts";
+import { countOf, duration, formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
 
 interface RouteOptionValues extends HubOptionValues {
   room?: string;
@@ -76,7 +76,8 @@ async function showRoute(
   model: string,
   options: RouteOptionValues,
 ): Promise<void> {
-  const { hubUrl, room } = await locateRoom(context, named, "route");
+  const word = model === "*" ? "" : ` ${shellWord(model)}`;
+  const { hubUrl, room } = await locateRoom(context, named, (url) => `route ${url}${word}`);
   const protocol = surfaces[options.protocol];
   const route = await context.createClient(hubUrl).explainRoute(room, {
     model,

@@ -22,7 +22,7 @@ export function addTopCommand(program: Command, context: CliContext): void {
 }
 
 async function watch(context: CliContext, named: Named): Promise<void> {
-  const invite = await locateRoom(context, named, "top");
+  const invite = await locateRoom(context, named, (url) => `top ${url}`);
   await untilStopped(context, async (stopped) => {
     const quit = new AbortController();
     const signal = AbortSignal.any([stopped, quit.signal]);

@@ -1,5 +1,6 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
+import { explainOtherServer } from "../sharing/found-server.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { noRoomAt, severalRooms } from "./choose-room.ts";
 import { findRooms, searchMs } from "./find-rooms.ts";
@@ -46,13 +47,13 @@ export async function locate(
 /**
  * The room that an argument names, which must exist, or the only one of the hub.
  *
- * @param command - which needs the room, for the lines to paste when there are several
+ * @param asCommand - the command for a room's URL, without the program's name, to paste when there are several
  * @throws InvalidHubUrlError, RoomhubError, HubUnreachableError, CommandError when no room is named and the hub has not exactly one
  */
 export async function locateRoom(
   context: CliContext,
   named: Named,
-  command: string,
+  asCommand: (url: string) => string,
 ): Promise<Invite> {
   const { hubUrl, room } = await locate(context, named);
   const client = context.createClient(hubUrl);
@@ -60,12 +61,14 @@ export async function locateRoom(
     await client.getRoom(room);
     return { hubUrl, room };
   }
-  const rooms = await client.listRooms();
+  const rooms = await client.listRooms().catch(async (error: unknown) => {
+    throw await explainOtherServer(context, hubUrl, error);
+  });
   const [only] = rooms;
   if (only === undefined) throw noRoomAt(context, hubUrl);
   if (rooms.length === 1) return { hubUrl, room: only.code };
   const found = rooms.map((each) => ({ hubUrl, room: each }));
-  throw severalRooms(context, found, (url) => `${command} ${url}`);
+  throw severalRooms(context, found, asCommand);
 }
 
 /** @returns undefined when the target is a hub URL without a room */

@@ -72,9 +72,19 @@ export async function queryModelServer(
   return { endpoint, name: undefined, ...listing };
 }
 
-/** Whether a request for a hub's health was refused by a server that is no hub: every hub has that path. */
+/** Whether a request that every hub serves, such as for its health, was refused by a server that is no hub. */
 export function isOfAnotherServer(error: unknown): error is RoomhubError {
   return error instanceof RoomhubError && (error.status === 404 || !(error.code in ERROR_STATUS));
+}
+
+/** The same error, unless a model server at the hub's URL explains it. */
+export async function explainOtherServer(
+  context: CliContext,
+  hubUrl: string,
+  error: unknown,
+): Promise<unknown> {
+  const problem = isOfAnotherServer(error) ? await modelServerProblem(context, hubUrl) : undefined;
+  return problem ?? error;
 }
 
 /** The error for a hub's URL that is a model server's; undefined when it is not. */
