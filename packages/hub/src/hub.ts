@@ -43,13 +43,15 @@ import { BudgetUpdates, LoadedUpdates } from "./domain/paced-updates.ts";
 import {
   announceBudgets,
   participantRests,
-  announceLoadedModels,
-} from "./operations/path-changes.ts";
-import { directEvents } from "./operations/direct-events.ts";
+  settleFlapping,
+  admitResume,
+  admitTunnel,
+  tunnelReported,
+} from "./operations/tunnel-path.ts";
+import { announceLoadedModels } from "./operations/learned.ts";
+import { directReported } from "./operations/direct-path.ts";
 import { markOverdue, wakeForTrials } from "./operations/presence.ts";
 import { dropUnusedRooms, watchRoom } from "./operations/rooms.ts";
-import { tunnelEvents } from "./operations/tunnel-events.ts";
-import { settleFlapping } from "./operations/tunnel-flapping.ts";
 import { DEFAULT_PORT, type HubOptions } from "./options.ts";
 import { createRequestIds } from "./http/response-head.ts";
 import { RoomKeeper } from "./room-keeper.ts";
@@ -130,7 +132,7 @@ export function createHub(options: HubOptions = {}): Hub {
     loadingMs: limits.loadingMs,
     nowMs,
     isPresent: (participant) => registry.isCurrent(participant),
-    directEvents: directEvents(() => operations),
+    report: (participant, report) => directReported(operations, participant, report),
   });
 
   const operations: OperationContext = {
@@ -154,14 +156,7 @@ export function createHub(options: HubOptions = {}): Hub {
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     ...{ tunnelResumes: new TunnelResumes(), trials: new Trials() },
     ...{ budgetUpdates: new BudgetUpdates(), loadedUpdates: new LoadedUpdates() },
-    paths: {
-      closeTunnel: (participant, why) => tunnels.close(participant, why),
-      directPathOf: (registration) => upstreams.directPathOf(registration),
-      settingsChanged: (participant) => upstreams.settingsChanged(participant),
-      probe: (participant) => upstreams.probe(participant),
-      watch: (participant) => upstreams.watch(participant),
-      renewed: (participant, what) => upstreams.renewed(participant, what),
-    },
+    paths: upstreams,
     nowMs,
     wallMs: () => clock.wallMs(),
     newUuid: () => randomUUID(),
@@ -177,7 +172,9 @@ export function createHub(options: HubOptions = {}): Hub {
   const endsWithHub = (connection: object) => homes?.endsWithHub(connection) === true;
   const sessions = new ResumableSessions(hubId === undefined ? "" : `${hubId}-`);
   const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
-    ...tunnelEvents(operations),
+    opening: (participant) => admitTunnel(operations, participant),
+    resuming: (participant, session) => admitResume(operations, participant, session),
+    reported: (participant, report) => tunnelReported(operations, participant, report),
     bug: (error) => log.bug("a tunnel callback failed", error),
     homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
     endsWithHub,

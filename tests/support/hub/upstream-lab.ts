@@ -10,7 +10,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { aParticipant } from "../../../packages/hub/src/domain/room.fixture.ts";
 import type { Upstream, UpstreamRequest } from "../../../packages/hub/src/inference/upstream.ts";
-import { DirectUpstream } from "../../../packages/hub/src/upstreams/direct/upstream.ts";
+import { DirectUpstream } from "../../../packages/hub/src/upstreams/direct/model-servers.ts";
 import { TunnelUpstream } from "../../../packages/hub/src/upstreams/tunnel/upstream.ts";
 
 /** One request as the model server at the other end of an upstream has it. */

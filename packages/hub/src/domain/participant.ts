@@ -79,7 +79,7 @@ type TunnelPath = { kind: "closed" } | ({ kind: "open" } & PathVerdict) | Tunnel
 
 /** Its connection is lost, and its streams wait for the agent to dial again. */
 export interface TunnelGap {
-  kind: "resuming";
+  kind: "interrupted";
   /** that wait, as of when the connection was lost */
   streams: number;
   /** ms on the hub's clock: the connection is lost since then */

@@ -10,7 +10,7 @@ export function readinessOf(participant: Participant): Readiness {
   }
   if (tunnel.kind === "open") return tunnel.readiness;
   // New requests wait until it is back, as running ones do.
-  if (tunnel.kind === "resuming") return "loading";
+  if (tunnel.kind === "interrupted") return "loading";
   switch (direct.kind) {
     case "answered":
       return direct.readiness;
@@ -90,7 +90,7 @@ function pathReason(participant: Participant, nowMs: number): string | undefined
       ? `not ready: ${tunnel.problem || "its model server does not respond"}`
       : problemOf(tunnel, nowMs);
   }
-  if (tunnel.kind === "resuming") return gapReason(tunnel, nowMs);
+  if (tunnel.kind === "interrupted") return gapReason(tunnel, nowMs);
   switch (direct.kind) {
     case "refused":
       return participant.isTunnelOnly ? "its tunnel is closed" : direct.reason;

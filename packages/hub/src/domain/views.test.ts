@@ -117,7 +117,7 @@ describe("the connection block", () => {
     [
       "a tunnel whose connection is lost, before an endpoint that responded",
       {
-        tunnel: { kind: "resuming", streams: 1, sinceMs: 0, before: ready },
+        tunnel: { kind: "interrupted", streams: 1, sinceMs: 0, before: ready },
         direct: { ...ready, kind: "answered" },
       },
       false,

@@ -90,7 +90,7 @@ export function connectionView(participant: Participant, nowMs: number): Connect
 }
 
 function gapView({ tunnel }: Participant, nowMs: number): Pick<Connection, "resuming"> {
-  if (tunnel.kind !== "resuming") return {};
+  if (tunnel.kind !== "interrupted") return {};
   const sinceMs = Math.max(0, Math.round(nowMs - tunnel.sinceMs));
   return { resuming: { streams: tunnel.streams, sinceMs } };
 }

@@ -123,7 +123,7 @@ export class Attempt implements ResponseSink {
   /** Its tunnel has had no connection for 2 s: whether to look for another participant now, which is due every second. */
   isLookDue(nowMs: number): boolean {
     const { tunnel } = this.participant;
-    if (tunnel.kind !== "resuming" || nowMs - tunnel.sinceMs < moveAfterMs) return false;
+    if (tunnel.kind !== "interrupted" || nowMs - tunnel.sinceMs < moveAfterMs) return false;
     if (nowMs - this.#lookedMs < lookEveryMs) return false;
     this.#lookedMs = nowMs;
     return true;

@@ -26,7 +26,7 @@ function inGap(
   }
   if (waitedMs > 0) bench.pass(waitedMs);
   const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
-  ana.tunnel = { kind: "resuming", streams: 1, sinceMs: bench.deps.nowMs(), before };
+  ana.tunnel = { kind: "interrupted", streams: 1, sinceMs: bench.deps.nowMs(), before };
   function resume(): void {
     ana.tunnel = { kind: "open", ...before };
     call.sink.onResumed?.();

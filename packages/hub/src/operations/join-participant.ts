@@ -22,8 +22,7 @@ import {
   recordLife,
   removeParticipant,
 } from "./presence.ts";
-import { firstProbe, pathWarnings } from "./path-warnings.ts";
-import { checkProbing } from "./probed-participants.ts";
+import { firstProbe, pathWarnings, checkProbing } from "./direct-path.ts";
 import { newParticipant, refreshCapabilities, registrationOf } from "./registration.ts";
 
 export interface JoinOutcome {

@@ -16,10 +16,10 @@ import { BudgetUpdates, LoadedUpdates } from "../domain/paced-updates.ts";
 import { OneByOne } from "../one-by-one.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
-import { directResponded, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
+import { directReported } from "./direct-path.ts";
+import { tunnelClosed, tunnelOpened, settleFlapping } from "./tunnel-path.ts";
 import { markOverdue } from "./presence.ts";
 import { createRoom } from "./rooms.ts";
-import { settleFlapping } from "./tunnel-flapping.ts";
 
 /** How a participant's endpoint behaves when it is probed. */
 type EndpointMood = "responds" | "fails" | "hangs";
@@ -153,8 +153,13 @@ export function createOffice(
       async probe(participant) {
         probes.push(participant.id);
         if (behaviour.endpoint === "responds")
-          directResponded(context, participant, behaviour.verdict);
-        if (behaviour.endpoint === "fails") directFailed(context, participant, "ECONNREFUSED");
+          directReported(context, participant, {
+            kind: "responded",
+            verdict: behaviour.verdict,
+            isLife: false,
+          });
+        if (behaviour.endpoint === "fails")
+          directReported(context, participant, { kind: "failed", reason: "ECONNREFUSED" });
       },
       watch: (participant) => void watched.push(participant.id),
       renewed: (participant, what) => void renewals.push([participant.id, what]),

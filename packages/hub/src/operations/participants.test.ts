@@ -11,17 +11,9 @@ import {
   listParticipants,
   recordHeartbeat,
 } from "./participants.ts";
-import {
-  announceLoadedModels,
-  loadedModelsRead,
-  capabilitiesLearned,
-  directResponded,
-  directFailed,
-  recordTunnelContact,
-  loadReported,
-  statusReported,
-  tunnelClosed,
-} from "./path-changes.ts";
+import { announceLoadedModels } from "./learned.ts";
+import { directReported } from "./direct-path.ts";
+import { tunnelReported, statusReported, tunnelClosed } from "./tunnel-path.ts";
 
 type Office = ReturnType<typeof createOffice>;
 
@@ -84,7 +76,7 @@ describe("a heartbeat", () => {
       beat(office);
       expect(probed()).toBe(expected);
     }
-    directFailed(office.context, participant, "ECONNREFUSED");
+    directReported(office.context, participant, { kind: "failed", reason: "ECONNREFUSED" });
     beat(office);
     expect([probed(), participant.direct.kind]).toEqual([1, "answered"]);
   });
@@ -188,8 +180,12 @@ describe("paths", () => {
     const { participant } = await office.join({ id: "direct" });
     for (let time = 0; time < 3; time++) {
       office.pass(20_000);
-      recordTunnelContact(office.context, tunnelled.participant);
-      directResponded(office.context, participant, office.behaviour.verdict);
+      tunnelReported(office.context, tunnelled.participant, { kind: "alive" });
+      directReported(office.context, participant, {
+        kind: "responded",
+        verdict: office.behaviour.verdict,
+        isLife: false,
+      });
     }
     expect([tunnelled.participant.status, participant.status]).toEqual(["online", "offline"]);
   });
@@ -198,10 +194,18 @@ describe("paths", () => {
     const office = createOffice();
     const { participant } = await office.join();
     office.events.splice(0);
-    directFailed(office.context, participant, "one");
-    directFailed(office.context, participant, "two");
-    directResponded(office.context, participant, office.behaviour.verdict);
-    directResponded(office.context, participant, office.behaviour.verdict);
+    directReported(office.context, participant, { kind: "failed", reason: "one" });
+    directReported(office.context, participant, { kind: "failed", reason: "two" });
+    directReported(office.context, participant, {
+      kind: "responded",
+      verdict: office.behaviour.verdict,
+      isLife: false,
+    });
+    directReported(office.context, participant, {
+      kind: "responded",
+      verdict: office.behaviour.verdict,
+      isLife: false,
+    });
     expect(changes(office)).toEqual([
       ["participant.updated", false],
       ["participant.updated", true],
@@ -215,7 +219,11 @@ describe("paths", () => {
     office.woken.splice(0);
     const verdicts = ["ready", "loading", "loading", "needs-credentials", "ready"] as const;
     for (const readiness of verdicts) {
-      directResponded(office.context, participant, { readiness, problem: undefined, sinceMs: 0 });
+      directReported(office.context, participant, {
+        kind: "responded",
+        verdict: { readiness, problem: undefined, sinceMs: 0 },
+        isLife: false,
+      });
     }
     const seen = office.events.map(
       ({ shown }) => (shown as ParticipantSummary).connection.readiness,
@@ -227,7 +235,11 @@ describe("paths", () => {
   test("an endpoint that may not be dialled stays so, whatever is reported of it", async () => {
     const office = createOffice();
     const { participant } = await office.join({ transport: "tunnel" });
-    directResponded(office.context, participant, office.behaviour.verdict);
+    directReported(office.context, participant, {
+      kind: "responded",
+      verdict: office.behaviour.verdict,
+      isLife: false,
+    });
     expect(participant.direct.kind).toBe("refused");
   });
 
@@ -237,8 +249,8 @@ describe("paths", () => {
     office.pass(31_000);
     await office.join({}, peerAt(elsewhere));
     office.events.splice(0);
-    recordTunnelContact(office.context, participant);
-    directFailed(office.context, participant, "late");
+    tunnelReported(office.context, participant, { kind: "alive" });
+    directReported(office.context, participant, { kind: "failed", reason: "late" });
     tunnelClosed(office.context, participant);
     expect(office.events).toEqual([]);
     expect(participant.status).toBe("offline");
@@ -394,13 +406,13 @@ describe("a status report", () => {
 
   test("counts more than what the hub read itself", async () => {
     const { office, participant } = await tunnelled();
-    loadedModelsRead(office.context, participant, ["qwen3"]);
+    directReported(office.context, participant, { kind: "loaded", models: ["qwen3"] });
     expect(participant.loadedModels).toBeUndefined();
-    const own = { limit: 2, limitFrom: "engine", elsewhere: 0 } as const;
-    loadReported(office.context, participant, own);
+    const own = { slots: 2, elsewhere: 0 };
+    directReported(office.context, participant, { kind: "load", load: own });
     expect(participant.limit).toBe(4);
     tunnelClosed(office.context, participant);
-    loadReported(office.context, participant, own);
+    directReported(office.context, participant, { kind: "load", load: own });
     expect(participant.limit).toBe(2);
   });
 
@@ -426,8 +438,8 @@ describe("what the hub learns of a direct endpoint", () => {
     const office = createOffice();
     const { participant } = await office.join();
     office.events.splice(0);
-    capabilitiesLearned(office.context, participant, known);
-    capabilitiesLearned(office.context, participant, known);
+    directReported(office.context, participant, { kind: "capabilities", capabilities: known });
+    directReported(office.context, participant, { kind: "capabilities", capabilities: known });
     expect(office.seen()).toEqual(["participant.updated ada"]);
     await office.join();
     expect(participant.capabilities).toMatchObject(known);
@@ -447,7 +459,7 @@ describe("lists", () => {
     office.pass(20_000);
     for (const id of ["a", "b"]) beat(office, id);
     office.pass(11_000);
-    directFailed(office.context, b!.participant, "ECONNREFUSED");
+    directReported(office.context, b!.participant, { kind: "failed", reason: "ECONNREFUSED" });
     return office;
   }
 
@@ -469,7 +481,7 @@ describe("lists", () => {
     const { participant } = await office.join({ id: "real" });
     const ids = () => listParticipants(office.context, office.room).map(({ id }) => id);
     expect(ids()).toEqual(["real", "demo"]);
-    directFailed(office.context, participant, "ECONNREFUSED");
+    directReported(office.context, participant, { kind: "failed", reason: "ECONNREFUSED" });
     expect(ids()).toEqual(["demo", "real"]);
   });
 

@@ -24,7 +24,7 @@ import type { OperationContext, Peer } from "./context.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { endReturn, requireComplete } from "./homes/returning.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
-import { isUnused } from "./probed-participants.ts";
+import { isUnused } from "./direct-path.ts";
 
 /** A heartbeat probes a direct endpoint again when the last contact is this old, or failed. Contract §3. */
 const reprobeAfterMs = 60_000;

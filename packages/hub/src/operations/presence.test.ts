@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
 import { participantView } from "../domain/views.ts";
 import { leaveParticipant } from "./participants.ts";
-import { statusReported, tunnelOpened } from "./path-changes.ts";
+import { statusReported, tunnelOpened } from "./tunnel-path.ts";
 import { updateParticipant } from "./update-participant.ts";
 
 const secret = (letter: string) => letter.repeat(43);

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { readinessOf } from "../domain/readiness.ts";
 import { participantView } from "../domain/views.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
-import { directResponded, statusReported } from "./path-changes.ts";
+import { directReported } from "./direct-path.ts";
+import { statusReported } from "./tunnel-path.ts";
 import { isKnownParticipant, updateParticipant } from "./update-participant.ts";
 
 const authHeaders = { authorization: "Bearer sk-CANARY" };
@@ -236,7 +237,11 @@ describe("what a model server refused", () => {
   async function found(readiness: Readiness) {
     const all = await joined();
     const verdict = { readiness, problem: "", sinceMs: all.context.nowMs() };
-    directResponded(all.context, all.participant, verdict);
+    directReported(all.context, all.participant, {
+      kind: "responded",
+      verdict: verdict,
+      isLife: false,
+    });
     all.events.splice(0);
     return all;
   }

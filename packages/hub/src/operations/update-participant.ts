@@ -7,8 +7,7 @@ import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { conflictWarnings, registrantOf, requireProof } from "./ownership.ts";
 import { assignMachine, announceUpdate } from "./presence.ts";
-import { firstProbe, pathWarnings } from "./path-warnings.ts";
-import { checkProbing } from "./probed-participants.ts";
+import { firstProbe, pathWarnings, checkProbing } from "./direct-path.ts";
 import { checkedEndpoint, refreshCapabilities } from "./registration.ts";
 
 /** Whether `PUT` of this id means a change rather than a join. Contract §1. */

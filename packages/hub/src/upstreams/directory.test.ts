@@ -7,7 +7,6 @@ import { TunnelRegistry } from "./tunnel/registry.ts";
 
 function createDirectory(): UpstreamDirectory {
   const nowMs = () => 0;
-  const ignore = () => {};
   return new UpstreamDirectory({
     tunnels: new TunnelRegistry(),
     vault: new AuthHeaderVault(),
@@ -15,10 +14,7 @@ function createDirectory(): UpstreamDirectory {
     addresses: new MachineAddresses(() => [], nowMs),
     ...{ connectTimeoutMs: 1_000, probeTimeoutMs: 1_000, loadingMs: 1_000, nowMs },
     isPresent: () => true,
-    directEvents: {
-      ...{ responded: ignore, failed: ignore, learned: ignore },
-      ...{ reported: ignore, loaded: ignore },
-    },
+    report: () => {},
   });
 }
 
@@ -27,7 +23,7 @@ test("an endpoint that the hub may call is not called while a lost connection ma
   const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
   const ana = aParticipant({ id: "ana" });
   expect(directory.upstreamFor(ana)).toBeDefined();
-  ana.tunnel = { kind: "resuming", streams: 1, sinceMs: 0, before };
+  ana.tunnel = { kind: "interrupted", streams: 1, sinceMs: 0, before };
   expect(directory.upstreamFor(ana)).toBeUndefined();
   ana.tunnel = { kind: "closed" };
   expect(directory.upstreamFor(ana)).toBeDefined();

@@ -2,24 +2,23 @@ import {
   type AddressClass,
   type ProbeResult,
   ProviderClient,
-  type ReadinessVerdict,
   scrubSecrets,
 } from "@roomhub/provider";
 import { createHash } from "node:crypto";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
 import type { DirectPath, Participant, Registrant, Registration } from "../domain/participant.ts";
+import type { DirectReport } from "../domain/path-reports.ts";
 import type { Upstream } from "../inference/upstream.ts";
+import { EndpointWatch } from "./direct/endpoint-watch.ts";
+import { DirectUpstream, ModelServers } from "./direct/model-servers.ts";
 import {
   addressProblem,
   DIAL_RIGHTS,
+  type DialRight,
   dialRightOf,
   directPathOf,
-  type DialRight,
   type MachineAddresses,
 } from "./direct/policy.ts";
-import { EndpointWatch } from "./direct/endpoint-watch.ts";
-import { ModelServers } from "./direct/model-servers.ts";
-import { DirectUpstream, type DirectEvents } from "./direct/upstream.ts";
 import type { TunnelRegistry } from "./tunnel/registry.ts";
 import { TunnelUpstream } from "./tunnel/upstream.ts";
 
@@ -34,10 +33,7 @@ interface UpstreamDirectoryOptions {
   nowMs: () => number;
   /** false once the participant has left its room */
   isPresent: (participant: Participant) => boolean;
-  directEvents: Omit<DirectEvents, "responded" | "lookMoved"> & {
-    /** @param isLife - the response counts as a heartbeat */
-    responded(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void;
-  };
+  report: (participant: Participant, report: DirectReport) => void;
 }
 
 /** How to reach each participant: its tunnel whenever that is open, else its endpoint where that is allowed. */
@@ -46,7 +42,6 @@ export class UpstreamDirectory {
   /** One pool of sockets per right: a socket opened under one must not serve another. */
   readonly #clients: Record<DialRight, ProviderClient>;
   readonly #servers: ModelServers;
-  readonly #classify: (address: string) => AddressClass;
   readonly #watch: EndpointWatch;
   readonly #probes = new Map<string, Promise<void>>();
   /** looked up for each call */
@@ -54,60 +49,61 @@ export class UpstreamDirectory {
 
   constructor(options: UpstreamDirectoryOptions) {
     this.#options = options;
-    this.#classify = (address) => options.addresses.classify(address);
+    const { connectTimeoutMs, nowMs, loadingMs, isPresent } = options;
     const clients = DIAL_RIGHTS.map((right) => [
       right,
       new ProviderClient({
-        connectTimeoutMs: options.connectTimeoutMs,
+        connectTimeoutMs,
         addressProblem: (address) => addressProblem(right, address, this.#classify),
       }),
     ]);
     this.#clients = Object.fromEntries(clients) as Record<DialRight, ProviderClient>;
-    const { nowMs, loadingMs, isPresent } = options;
+    const serverOf = (participant: Participant) => this.#servers.serverOf(participant);
     this.#servers = new ModelServers({
       clientFor: ({ registrant }) => this.#clients[this.#dialRightOf(registrant)],
       headersOf: (participant) => this.#headersOf(participant),
-      isPresent,
-      events: {
-        responded: (participant, verdict) => this.#responded(participant, verdict, false),
-        lookMoved: (participant) => this.#watch.lookSoon(participant),
-        failed: (participant, reason) => {
-          options.directEvents.failed(participant, reason);
-          this.#watch.lookSoon(participant);
-        },
-        learned: (participant, known) => options.directEvents.learned(participant, known),
-        reported: (participant, load) => options.directEvents.reported(participant, load),
-        loaded: (participant, models) => options.directEvents.loaded(participant, models),
-      },
-      nowMs,
-      loadingMs,
+      report: (participant, report) => this.#report(participant, report),
+      onLookMoved: (participant) => this.#watch.lookSoon(participant),
+      ...{ isPresent, nowMs, loadingMs },
     });
     this.#watch = new EndpointWatch({
-      nowMs,
-      isPresent,
-      serverOf: (participant) => this.#servers.serverOf(participant),
+      ...{ nowMs, isPresent, serverOf },
       placeOf: (participant) => this.#placeOf(participant),
       onProbed: (participant, found, isLife) => this.#record(participant, found, isLife),
     });
   }
+
+  readonly #classify = (address: string): AddressClass => this.#options.addresses.classify(address);
 
   /** Begins the probes that are due. */
   tick(nowMs: number): void {
     this.#watch.tick(nowMs);
   }
 
-  /** Its endpoint is probed for signs of life from now on. */
+  /** From now on its endpoint is probed for signs of life, as long as its `liveness` says so. */
   watch(participant: Participant): void {
     this.#watch.add(participant);
   }
 
+  /** Forgets what was learned of its model server with other credentials or for another model name. */
   renewed(participant: Participant, what: { credentials: boolean; model: boolean }): void {
     this.#servers.renewed(participant, what);
   }
 
+  /** Its config or declared capabilities have changed: what its endpoint serves may follow from them. */
+  settingsChanged(participant: Participant): void {
+    this.#servers.settingsChanged(participant);
+  }
+
+  /** See {@link TunnelRegistry.close}. */
+  closeTunnel(participant: Participant, why: Parameters<TunnelRegistry["close"]>[1]): void {
+    this.#options.tunnels.close(participant, why);
+  }
+
+  /** How to reach a participant now; undefined when it has no open path. */
   upstreamFor(participant: Participant): Upstream | undefined {
-    // What is begun now would wait in the tunnel, and its endpoint is not called while the tunnel may come back.
-    if (participant.tunnel.kind === "resuming") return undefined;
+    // A request would wait in the tunnel, and the endpoint is not called while the tunnel may resume.
+    if (participant.tunnel.kind === "interrupted") return undefined;
     const session = this.#options.tunnels.sessionOf(participant);
     if (session !== undefined)
       return new TunnelUpstream(session, participant, this.#headersOf(participant));
@@ -115,10 +111,7 @@ export class UpstreamDirectory {
     return new DirectUpstream(this.#servers.serverOf(participant), this.#headersOf(participant));
   }
 
-  settingsChanged(participant: Participant): void {
-    this.#servers.settingsChanged(participant);
-  }
-
+  /** Whether the hub may call an endpoint itself, judged by what can be judged before dialling. */
   directPathOf(
     registration: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,
   ): DirectPath {
@@ -126,8 +119,8 @@ export class UpstreamDirectory {
   }
 
   /**
-   * `GET <base>/models`: any HTTP response counts. What else can be detected follows in the background, when it is due.
-   * Never rejects. One at a time per endpoint of a participant, shared by all callers.
+   * `GET <base>/models`: any HTTP response counts. Other detection follows in the background, when it is due. Never rejects.
+   * One at a time per endpoint of a participant, shared by all callers.
    */
   probe(participant: Participant): Promise<void> {
     const place = `${participant.key} ${participant.baseUrl}`;
@@ -147,19 +140,21 @@ export class UpstreamDirectory {
 
   #record(participant: Participant, found: ProbeResult, isLife: boolean): void {
     const verdict = this.#servers.serverOf(participant).readiness;
-    if (found.answered) this.#responded(participant, verdict, isLife);
+    if (found.answered) this.#report(participant, { kind: "responded", verdict, isLife });
     else if (found.isTimeout !== true || verdict.readiness === "down") {
       const reason = found.problem ?? "its endpoint does not respond";
-      this.#options.directEvents.failed(participant, reason);
+      this.#options.report(participant, { kind: "failed", reason });
     }
   }
 
-  #responded(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void {
-    this.#options.directEvents.responded(participant, verdict, isLife);
-    if (verdict.readiness !== "ready") this.#watch.add(participant);
+  #report(participant: Participant, report: DirectReport): void {
+    this.#options.report(participant, report);
+    if (report.kind === "failed") this.#watch.lookSoon(participant);
+    const isUnready = report.kind === "responded" && report.verdict.readiness !== "ready";
+    if (isUnready) this.#watch.add(participant);
   }
 
-  /** Where a probe of this participant goes, and with which credentials: one serves all that have the same. */
+  /** Where a probe of this participant goes, and with which credentials: one probe serves all participants with the same. */
   #placeOf(participant: Participant): string {
     const headers = JSON.stringify(this.#headersOf(participant));
     const secret = createHash("sha256").update(headers).digest("base64");
@@ -170,7 +165,7 @@ export class UpstreamDirectory {
   scrubberOf({ key }: Participant): ((text: string) => string) | undefined {
     const { vault } = this.#options;
     if (!vault.has(key)) return undefined;
-    // Now: what comes back may repeat a key that was changed or dropped meanwhile.
+    // Read now: the response may repeat a key that is changed or dropped meanwhile.
     const secrets = vault.secretsOf(key);
     return (text) => scrubSecrets(text, secrets);
   }
@@ -187,11 +182,7 @@ export class UpstreamDirectory {
     return right;
   }
 
-  /** What is added to every request of a participant; the same object as long as it is the same. */
-  headersOf(participant: Participant): Readonly<Record<string, string>> {
-    return this.#headersOf(participant);
-  }
-
+  /** The headers added to every request of a participant; the same object as long as they are the same. */
   #headersOf(participant: Participant): Readonly<Record<string, string>> {
     return this.#options.vault.headersFor(participant.key, participant.endpointOrigin);
   }

@@ -139,7 +139,7 @@ describe("a participant with liveness probe", () => {
     await lab.pass(30_000);
     expect(lab.seen()).toEqual([]);
     const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
-    a.tunnel = { kind: "resuming", streams: 1, sinceMs: 30_000, before };
+    a.tunnel = { kind: "interrupted", streams: 1, sinceMs: 30_000, before };
     await lab.pass(10_000);
     expect(lab.seen()).toEqual([]);
     a.tunnel = { kind: "closed" };

@@ -1,25 +1,33 @@
-import { ModelServer, type ProviderClient } from "@roomhub/provider";
+import { ModelServer, type ProviderClient, type ProviderSink } from "@roomhub/provider";
 import type { Participant } from "../../domain/participant.ts";
-import { type DirectEvents, WatchedSink } from "./upstream.ts";
+import type { DirectReport } from "../../domain/path-reports.ts";
+import type {
+  ResponseSink,
+  Upstream,
+  UpstreamCall,
+  UpstreamRequest,
+} from "../../inference/upstream.ts";
 
 interface ModelServersOptions {
-  /** the one whose sockets may go where this participant's endpoint leads */
+  /** the client whose sockets may go where this participant's endpoint leads */
   clientFor: (participant: Participant) => ProviderClient;
   headersOf: (participant: Participant) => Readonly<Record<string, string>>;
   /** false once the participant has left its room */
   isPresent: (participant: Participant) => boolean;
-  events: DirectEvents;
+  report: (participant: Participant, report: DirectReport) => void;
+  /** The model list is due to be read, earlier than before. */
+  onLookMoved: (participant: Participant) => void;
   /** ms on the hub's clock */
   nowMs: () => number;
   loadingMs: number;
 }
 
-/** A body is translated in one go, and meanwhile no other request is served here; agents, each for itself, translate longer ones. */
+/** A body is translated in one go, which blocks every other request here. An agent blocks only itself, and takes longer ones. */
 const maxTranslatedBytes = 16 * 1024 * 1024;
 
 /**
- * The model servers behind direct participants. One lives as long as its participant object, and gives way to another
- * when the endpoint moves.
+ * The model servers behind direct participants. One lives as long as its participant object, and is replaced when the
+ * endpoint moves.
  */
 export class ModelServers {
   readonly #options: ModelServersOptions;
@@ -29,7 +37,7 @@ export class ModelServers {
     this.#options = options;
   }
 
-  /** What the participant declares or chooses is another. */
+  /** The participant's config or declared capabilities have changed. */
   settingsChanged(participant: Participant): void {
     this.#servers.get(participant)?.server.settingsChanged();
   }
@@ -52,23 +60,24 @@ export class ModelServers {
   }
 
   #create(participant: Participant, baseUrl: string): ModelServer {
-    const { clientFor, headersOf, isPresent, events, nowMs, loadingMs } = this.#options;
+    const { clientFor, headersOf, isPresent, onLookMoved, nowMs, loadingMs } = this.#options;
     // Its running requests may still complete when the participant has moved to another endpoint.
     const isCurrent = () => participant.baseUrl === baseUrl;
-    const current = onlyWhile(isCurrent, events);
-    const contact = {
-      responded: () => current.responded(participant, server.readiness),
-      failed: (reason: string) => current.failed(participant, reason),
+    const report = (of: DirectReport) => {
+      if (isCurrent()) this.#options.report(participant, of);
     };
+    const responded = () => report({ kind: "responded", verdict: server.readiness, isLife: false });
+    const failed = (reason: string) => report({ kind: "failed", reason });
     const server: ModelServer = new ModelServer({
-      // Where it may be dialled can change while the endpoint stays: looked up for each call.
+      // Looked up for each call: the right to dial can change while the endpoint stays.
       call: (request, sink) => {
-        // What a probe finds is recorded when the probe is over.
-        const watched = request.path === "/models" ? sink : new WatchedSink(sink, contact);
+        // The result of a probe is recorded when the probe is over.
+        const watched =
+          request.path === "/models" ? sink : new WatchedSink(sink, responded, failed);
         return clientFor(participant).call(request, watched);
       },
       baseUrl,
-      // Those of now were given for the endpoint of now.
+      // The current credentials were given for the current endpoint.
       headers: () => (isCurrent() ? { ...headersOf(participant) } : {}),
       maxTranslatedBytes,
       declared: () => participant.declaredCapabilities,
@@ -77,14 +86,16 @@ export class ModelServers {
         messages: participant.config.messages,
       }),
       model: () => participant.model,
-      onCapabilities: (capabilities) => current.learned(participant, capabilities),
-      // Known before the 503 that says so is passed on. What a probe finds is recorded when it is over.
+      onCapabilities: (capabilities) => report({ kind: "capabilities", capabilities }),
+      // A 503 that says "loading" counts before it is passed on; other verdicts count once their call or probe is over.
       onReadiness: (verdict) => {
-        if (verdict.readiness === "loading") current.responded(participant, verdict);
+        if (verdict.readiness === "loading") report({ kind: "responded", verdict, isLife: false });
       },
-      onLookMoved: () => current.lookMoved(participant),
-      onEngine: (load) => current.reported(participant, load),
-      onLoaded: (models) => current.loaded(participant, models),
+      onLookMoved: () => {
+        if (isCurrent()) onLookMoved(participant);
+      },
+      onEngine: (load) => report({ kind: "load", load }),
+      onLoaded: (models) => report({ kind: "loaded", models }),
       hasListener: () => isCurrent() && isPresent(participant),
       nowMs,
       loadingMs,
@@ -93,25 +104,61 @@ export class ModelServers {
   }
 }
 
-function onlyWhile(isCurrent: () => boolean, events: DirectEvents): DirectEvents {
-  return {
-    responded(participant, verdict) {
-      if (isCurrent()) events.responded(participant, verdict);
-    },
-    lookMoved(participant) {
-      if (isCurrent()) events.lookMoved(participant);
-    },
-    failed(participant, reason) {
-      if (isCurrent()) events.failed(participant, reason);
-    },
-    learned(participant, capabilities) {
-      if (isCurrent()) events.learned(participant, capabilities);
-    },
-    reported(participant, load) {
-      if (isCurrent()) events.reported(participant, load);
-    },
-    loaded(participant, models) {
-      if (isCurrent()) events.loaded(participant, models);
-    },
-  };
+/** Requests the hub sends to a participant's endpoint itself. */
+export class DirectUpstream implements Upstream {
+  readonly #server: ModelServer;
+  readonly #authHeaders: Readonly<Record<string, string>>;
+
+  constructor(server: ModelServer, authHeaders: Readonly<Record<string, string>>) {
+    this.#server = server;
+    this.#authHeaders = authHeaders;
+  }
+
+  open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall {
+    const { method, path, body, sender } = request;
+    return this.#server.call(
+      {
+        ...{ method, path, headers: { ...request.headers, ...this.#authHeaders } },
+        body: method === "POST" ? body : undefined,
+        client: `${sender.addressId} ${sender.client.id}`,
+      },
+      sink,
+    );
+  }
+}
+
+/** Notes on the side whether the endpoint responds at all. */
+class WatchedSink implements ProviderSink {
+  readonly #sink: ProviderSink;
+  readonly #onResponse: () => void;
+  readonly #onUnreachable: (reason: string) => void;
+
+  constructor(sink: ProviderSink, onResponse: () => void, onUnreachable: (reason: string) => void) {
+    this.#sink = sink;
+    this.#onResponse = onResponse;
+    this.#onUnreachable = onUnreachable;
+  }
+
+  onHead(head: Parameters<ProviderSink["onHead"]>[0]): void {
+    this.#sink.onHead(head);
+    // After the head has changed the verdict, and before its request is routed again at the end of the body.
+    this.#onResponse();
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#sink.onData(chunk);
+  }
+
+  onEnd(): void {
+    this.#sink.onEnd();
+  }
+
+  onFailure(failure: Parameters<ProviderSink["onFailure"]>[0]): void {
+    if (failure.code === "provider_unreachable") this.#onUnreachable(failure.message);
+    this.#sink.onFailure(failure);
+  }
+
+  onClosed(): void {
+    this.#sink.onClosed();
+  }
 }

@@ -1,45 +1,26 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import {
-  HubSession,
-  LogBudget,
-  TUNNEL_SUBPROTOCOL,
-  type TunnelStatus,
-  WS_LIMITS,
-  wsTransport,
-} from "@roomhub/tunnel";
+import { HubSession, LogBudget, TUNNEL_SUBPROTOCOL, WS_LIMITS, wsTransport } from "@roomhub/tunnel";
 import type { Limits } from "@roomhub/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Participant } from "../../domain/participant.ts";
+import type { TunnelReport } from "../../domain/path-reports.ts";
 import { HubError } from "../../errors.ts";
 import { handshakeProblem } from "../../handshake-problem.ts";
 import type { TunnelRegistry } from "./registry.ts";
 import type { ResumableSessions } from "./resumable-sessions.ts";
 
-/** The events of tunnels for the rest of the hub. */
+/** What tunnels need of the rest of the hub. */
 interface TunnelEvents {
-  /** A handshake without a fault is about to be completed. @throws HubError when it may not be */
+  /** A valid handshake is about to be completed. @throws HubError when it may not be */
   opening(participant: Participant): void;
-  /** The same of one that presents a session. @throws HubError when it may not be completed */
+  /** The same for a handshake that presents a session. @throws HubError when it may not be completed */
   resuming(participant: Participant, session: HubSession): void;
-  /** @param status - how it is from the first moment: nothing may reach a participant that is not ready */
-  opened(
-    participant: Participant,
-    capabilities: Record<string, string>,
-    status: TunnelStatus,
-  ): void;
-  /** Any message or pong: keep it cheap. */
-  alive(participant: Participant): void;
-  status(participant: Participant, status: TunnelStatus): void;
-  /** The connection broke, and another one is waited for: `resumed` or `closed` follows. */
-  suspended(participant: Participant, streams: number): void;
+  /** Called for every message and pong: it must be cheap. */
+  reported(participant: Participant, report: TunnelReport): void;
   /** Whether a hub that stops piped this connection here: its agent dials another one. */
   endsWithHub(connection: Duplex): boolean;
-  /** Its agent reads too slowly for another request, or fast enough again. */
-  congested(participant: Participant, isCongested: boolean): void;
-  resumed(participant: Participant): void;
-  closed(participant: Participant): void;
-  /** In a cluster: which home of the room this hub is, for HELLO. */
+  /** In a cluster: the epoch of the room's home, for HELLO. */
   homeEpochOf(roomCode: string): number | undefined;
   bug(error: unknown): void;
 }
@@ -57,6 +38,8 @@ type AcceptTunnel = (
   socket: Duplex,
   head: Buffer,
 ) => void;
+
+const alive: TunnelReport = { kind: "alive" };
 
 export function createTunnelAcceptor(
   registry: TunnelRegistry,
@@ -77,6 +60,9 @@ export function createTunnelAcceptor(
   });
 
   function run(participant: Participant, webSocket: WebSocket, connection: Duplex): void {
+    const report = (of: TunnelReport) => {
+      if (registry.isCurrent(participant, session)) events.reported(participant, of);
+    };
     const transport = wsTransport(webSocket);
     const session: HubSession = new HubSession(transport, {
       responseWindowBytes: limits.tunnelResponseWindowBytes,
@@ -93,36 +79,24 @@ export function createTunnelAcceptor(
           connections.set(decision.kind === "resume" ? decision.session : session, connection);
           return decision;
         },
-        onHello: (hello, status) => {
+        onHello: ({ capabilities }, status) => {
           registry.promote(participant, session);
-          events.opened(participant, hello.capabilities, status);
+          report({ kind: "opened", status: { ...status, capabilities } });
         },
-        onStatus: (status) => {
-          if (registry.isCurrent(participant, session)) events.status(participant, status);
-        },
-        onLife: () => {
-          if (registry.isCurrent(participant, session)) events.alive(participant);
-        },
-        onGoAway: (reason) => {
-          if (registry.isCurrent(participant, session))
-            events.status(participant, { ready: false, reason });
-        },
-        onInterrupted: (streams) => {
-          if (registry.isCurrent(participant, session)) events.suspended(participant, streams);
-        },
+        onStatus: (status) => report({ kind: "status", status }),
+        onLife: () => report(alive),
+        onGoAway: (reason) => report({ kind: "status", status: { ready: false, reason } }),
+        onInterrupted: (streams) => report({ kind: "interrupted", streams }),
         waitsIdle: () => {
           const latest = connections.get(session);
           return latest !== undefined && events.endsWithHub(latest);
         },
-        onCongestion: (isCongested) => {
-          if (registry.isCurrent(participant, session)) events.congested(participant, isCongested);
-        },
-        onResume: () => {
-          if (registry.isCurrent(participant, session)) events.resumed(participant);
-        },
+        onCongestion: (isCongested) => report({ kind: "congested", isCongested }),
+        onResume: () => report({ kind: "resumed" }),
         onClose: () => {
           sessions.forget(session);
-          if (registry.remove(participant, session)) events.closed(participant);
+          if (registry.remove(participant, session))
+            events.reported(participant, { kind: "closed" });
         },
         onError: (error) => events.bug(error),
       },

@@ -1,17 +1,132 @@
 import { describe, expect, test } from "vitest";
-import { explainRoute } from "./explain-route.ts";
-import { recordHeartbeat, viewOf } from "./participants.ts";
-import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
+import type { Participant } from "../domain/participant.ts";
+import { isRoutable } from "../domain/readiness.ts";
+import { participantView } from "../domain/views.ts";
 import {
-  directResponded,
-  loadedModelsRead,
-  loadReported,
-  recordTunnelContact,
+  announceBudgets,
+  participantRests,
   statusReported,
   tunnelClosed,
   tunnelOpened,
-} from "./path-changes.ts";
-import { admitResume, tunnelResumed, tunnelSuspended } from "./tunnel-gaps.ts";
+  tunnelReported,
+  admitResume,
+  admitTunnel,
+} from "./tunnel-path.ts";
+import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
+import { explainRoute } from "./explain-route.ts";
+import { recordHeartbeat, viewOf } from "./participants.ts";
+import { directReported } from "./direct-path.ts";
+
+async function joined(budget: Participant["budget"]) {
+  const office = createOffice();
+  const { participant } = await office.join({ transport: "tunnel" });
+  const { context } = office;
+  tunnelOpened(context, participant, { ready: true, budget });
+  office.seen();
+  return {
+    ...office,
+    participant,
+    report: (remainingTokens: number) =>
+      statusReported(context, participant, {
+        ready: true,
+        budget: { ...budget, remainingTokens },
+      }),
+    rest: (ms: number) => participantRests(context, participant, context.nowMs() + ms),
+    isRoutable: () => isRoutable(participant, context.nowMs),
+    sweep: (): string[] => {
+      announceBudgets(context);
+      return office.seen();
+    },
+    listed: () => participantView(participant, context.nowMs()),
+  };
+}
+
+const full = { tokensPerDay: 100, remainingTokens: 100 };
+
+describe("a participant with a budget", () => {
+  test("is listed with it from the first event of its tunnel, without a second one", async () => {
+    const { listed, sweep } = await joined(full);
+    expect(listed().budget).toEqual(full);
+    expect(sweep()).toEqual([]);
+  });
+
+  test("is announced when a tenth is used, while listings are exact", async () => {
+    const { report, pass, sweep, listed } = await joined(full);
+    pass(5_000);
+    report(99);
+    expect(listed().budget?.remainingTokens).toBe(99);
+    expect(sweep()).toEqual([]);
+    report(89);
+    expect(sweep()).toEqual(["participant.updated ada"]);
+    expect(sweep()).toEqual([]);
+  });
+
+  test("has none in listings once its tunnel is closed", async () => {
+    const { context, participant, listed } = await joined(full);
+    tunnelClosed(context, participant);
+    expect(listed()).not.toHaveProperty("budget");
+  });
+});
+
+describe("a participant that refused a request for its budget", () => {
+  test("is passed over until its time is over, and says so in listings", async () => {
+    const { rest, pass, sweep, listed, isRoutable, woken } = await joined(undefined);
+    pass(5_000);
+    rest(25_000);
+    expect(isRoutable()).toBe(false);
+    expect(listed().connection).toMatchObject({
+      connected: true,
+      readiness: "ready",
+      problem: "its budget is used up for 25 s",
+    });
+    expect(sweep()).toEqual(["participant.updated ada"]);
+    pass(25_000);
+    expect(isRoutable()).toBe(true);
+    expect(listed().connection).not.toHaveProperty("problem");
+    const wakes = woken.length;
+    expect(sweep()).toEqual(["participant.updated ada"]);
+    // Requests that wait for others may go to it.
+    expect(woken.length).toBeGreaterThan(wakes);
+  });
+
+  test("is used again at once when its agent reports renewed tokens", async () => {
+    const { report, rest, isRoutable, woken } = await joined(full);
+    report(0);
+    rest(3_600_000);
+    report(0);
+    expect(isRoutable()).toBe(false);
+    const wakes = woken.length;
+    report(100);
+    expect(isRoutable()).toBe(true);
+    expect(woken.length).toBeGreaterThan(wakes);
+  });
+
+  test.each([
+    ["its rest was not announced", 0],
+    ["the announcement of its end is not due", 5_000],
+  ])("gets requests that wait when its time is over, though %s", async (_why, afterMs) => {
+    const { rest, pass, sweep, woken } = await joined(undefined);
+    pass(afterMs);
+    rest(2_000);
+    sweep();
+    const wakes = woken.length;
+    pass(1_999);
+    sweep();
+    expect(woken.length).toBe(wakes);
+    pass(1);
+    sweep();
+    expect(woken.length).toBe(wakes + 1);
+    sweep();
+    expect(woken.length).toBe(wakes + 1);
+  });
+
+  test("is used again at once when its agent dials again", async () => {
+    const { context, participant, rest, isRoutable } = await joined(full);
+    rest(3_600_000);
+    tunnelOpened(context, participant, { ready: true, budget: full });
+    expect(isRoutable()).toBe(true);
+  });
+});
 
 /** Ada's tunnel is open; her endpoint responded before that. */
 async function openOffice(options: Parameters<typeof createOffice>[0] = {}) {
@@ -24,8 +139,8 @@ async function openOffice(options: Parameters<typeof createOffice>[0] = {}) {
   return {
     ...office,
     participant,
-    lose: (streams = 2) => tunnelSuspended(context, participant, streams),
-    resume: () => tunnelResumed(context, participant),
+    lose: (streams = 2) => tunnelReported(context, participant, { kind: "interrupted", streams }),
+    resume: () => tunnelReported(context, participant, { kind: "resumed" }),
     connection: () => viewOf(context, participant).connection,
   };
 }
@@ -67,7 +182,7 @@ describe("a tunnel that lost its connection while streams run", () => {
     recordHeartbeat(context, room, "ada", peerAt(home));
     expect(probes.length).toBe(before);
     const verdict = { readiness: "ready", problem: "", sinceMs: 0 } as const;
-    directResponded(context, participant, verdict);
+    directReported(context, participant, { kind: "responded", verdict: verdict, isLife: false });
     expect(connection()).toMatchObject({ connected: false, path: "tunnel", readiness: "loading" });
   });
 
@@ -76,8 +191,8 @@ describe("a tunnel that lost its connection while streams run", () => {
     statusReported(context, participant, { ready: true, limit: 3, loaded: ["llama3"] });
     lose();
     seen();
-    loadReported(context, participant, { limit: 9, limitFrom: "engine", elsewhere: 0 });
-    loadedModelsRead(context, participant, ["qwen"]);
+    directReported(context, participant, { kind: "load", load: { slots: 9, elsewhere: 0 } });
+    directReported(context, participant, { kind: "loaded", models: ["qwen"] });
     expect([participant.limit, participant.loadedModels, seen()]).toEqual([3, ["llama3"], []]);
   });
 
@@ -120,27 +235,6 @@ describe("a tunnel that is resumed", () => {
     expect(participant.credentials.trial).toBe(trial);
     expect(connection()).not.toHaveProperty("resuming");
     expect(connection()).toMatchObject({ connected: true, path: "tunnel" });
-  });
-
-  test("takes what its agent reports of itself into the same update", async () => {
-    const { context, participant, lose, seen, woken } = await openOffice();
-    lose();
-    seen();
-    woken.splice(0);
-    tunnelResumed(context, participant, {
-      ready: true,
-      limit: 3,
-      loaded: ["llama3"],
-      capabilities: { vision: "supported" },
-      budget: { tokensPerDay: 10, remainingTokens: 10 },
-    });
-    expect(seen()).toEqual([updated]);
-    expect(woken).not.toEqual([]);
-    expect(participant).toMatchObject({
-      limit: 3,
-      loadedModels: ["llama3"],
-      capabilities: { vision: "supported" },
-    });
   });
 
   test("does nothing to a tunnel that is open, or closed meanwhile", async () => {
@@ -218,7 +312,7 @@ describe("silence counts from the last sign of life", () => {
     lose();
     resume();
     pass(20_000);
-    recordTunnelContact(context, participant);
+    tunnelReported(context, participant, { kind: "alive" });
     pass(20_000);
     expect(participant.status).toBe("online");
   });
@@ -246,4 +340,86 @@ describe("a join in the gap", () => {
     expect(closedTunnels).toEqual([["ada", "replaced"]]);
     expect(participant.tunnel.kind).toBe("closed");
   });
+});
+
+/** Ada has joined and opened as many tunnels as she may. */
+async function flappingOffice() {
+  const office = createOffice();
+  const outcome = await office.join();
+  const { participant } = outcome;
+  const admit = () => admitTunnel(office.context, participant);
+  for (let count = 0; count < 5; count++) admit();
+  office.openTunnel(participant);
+  office.seen();
+  const problem = () => participantView(participant, office.context.nowMs()).connection.problem;
+  return { ...office, outcome, participant, admit, problem };
+}
+
+const flapping = expect.objectContaining({
+  code: "tunnel_flapping",
+  message: "A tunnel of ada was refused: more than 5 were opened with its token within 10 s.",
+  retryAfterMs: 10_000,
+}) as Error;
+
+test("the sixth tunnel within 10 s is refused, and one update says so, however many follow", async () => {
+  const { admit, problem, seen, participant } = await flappingOffice();
+  expect(problem()).toBeUndefined();
+  for (let count = 0; count < 3; count++) expect(admit).toThrow(flapping);
+  expect(seen()).toEqual(["participant.updated ada"]);
+  expect(problem()).toBe(
+    "a tunnel was refused: more than 5 were opened with its token within 10 s, as by two agents that share it",
+  );
+  expect(participant.tunnel).toMatchObject({ kind: "open", readiness: "ready" });
+});
+
+test("what else is wrong with its path stays in the problem", async () => {
+  const { admit, problem, participant } = await flappingOffice();
+  participant.tunnel = { kind: "open", readiness: "down", problem: "ECONNREFUSED", sinceMs: 0 };
+  expect(admit).toThrow(flapping);
+  expect(problem()).toMatch(/^not ready: ECONNREFUSED; a tunnel was refused: /);
+});
+
+test("the problem ends 10 s after the last refusal, with one update", async () => {
+  const { admit, problem, seen, pass } = await flappingOffice();
+  expect(admit).toThrow(flapping);
+  pass(9_000);
+  expect(admit).toThrow(flapping);
+  pass(9_999);
+  expect(problem()).toBeDefined();
+  expect(seen()).toEqual(["participant.updated ada"]);
+  pass(1);
+  expect(problem()).toBeUndefined();
+  expect(seen()).toEqual(["participant.updated ada"]);
+  pass(60_000);
+  expect(seen()).not.toContain("participant.updated ada");
+});
+
+test("the problem ends with the next tunnel, in that tunnel's own update", async () => {
+  const { admit, problem, seen, pass, openTunnel, participant } = await flappingOffice();
+  pass(9_500);
+  expect(admit).toThrow(flapping);
+  pass(500);
+  admit();
+  seen();
+  openTunnel(participant);
+  expect(problem()).toBeUndefined();
+  pass(20_000);
+  expect(seen().filter((each) => each.startsWith("participant.updated"))).toHaveLength(1);
+});
+
+test("a join with the token keeps its count, a join for a new token begins another", async () => {
+  const { admit, join, outcome } = await flappingOffice();
+  await join({}, peerAt(home, { token: tokenOf(outcome) }));
+  expect(admit).toThrow(flapping);
+  await join({}, peerAt(home));
+  expect(admit).not.toThrow();
+});
+
+test("a participant that left is not announced when its refusals are forgotten", async () => {
+  const { admit, context, room, pass, seen, participant } = await flappingOffice();
+  expect(admit).toThrow(flapping);
+  context.registry.remove(context.registry.room(room), participant);
+  seen();
+  pass(10_000);
+  expect(seen()).toEqual([]);
 });

@@ -2,7 +2,8 @@ import type { JoinRequest } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
 import { expireParticipants, getParticipant, recordHeartbeat } from "./participants.ts";
-import { directResponded, directFailed, tunnelClosed } from "./path-changes.ts";
+import { directReported } from "./direct-path.ts";
+import { tunnelClosed } from "./tunnel-path.ts";
 import { updateParticipant } from "./update-participant.ts";
 
 const probe = { liveness: "probe" } as const;
@@ -11,8 +12,12 @@ const dayMs = 24 * 3_600_000;
 type Office = ReturnType<typeof createOffice>;
 
 /** A probe's response that counts as a heartbeat. */
-function live(office: Office, participant: Parameters<typeof directResponded>[1]): void {
-  directResponded(office.context, participant, office.behaviour.verdict, true);
+function live(office: Office, participant: Parameters<typeof directReported>[1]): void {
+  directReported(office.context, participant, {
+    kind: "responded",
+    verdict: office.behaviour.verdict,
+    isLife: true,
+  });
 }
 
 describe("a join with liveness probe", () => {
@@ -50,7 +55,7 @@ describe("a join with liveness probe", () => {
   test("brings it back with one update, whatever else the response changes", async () => {
     const office = createOffice();
     const { participant } = await office.join(probe);
-    directFailed(office.context, participant, "ECONNREFUSED");
+    directReported(office.context, participant, { kind: "failed", reason: "ECONNREFUSED" });
     office.pass(31_000);
     expect(office.seen().at(-1)).toBe("participant.offline ada");
     live(office, participant);

@@ -1,0 +1,56 @@
+import type { CapabilityValue } from "@roomhub/protocol";
+import { updateLimit } from "../domain/machine.ts";
+import { capabilitiesOf, type Participant, type ReportedLoad } from "../domain/participant.ts";
+import type { OperationContext } from "./context.ts";
+import { announceUpdate, wakeRooms } from "./presence.ts";
+
+/** Far more than there are surfaces: a participant must not grow its entry in every listing. */
+const maxCapabilities = 64;
+
+/** Merges what is learned of a model server's capabilities. What the participant declared stays as declared. */
+export function takeCapabilities(
+  participant: Participant,
+  learned: Readonly<Record<string, string>>,
+): void {
+  const names = new Set(Object.keys(participant.capabilities));
+  for (const [name, value] of Object.entries(learned)) {
+    if (!isCapability(name, value)) continue;
+    if (!names.has(name) && names.size >= maxCapabilities) continue;
+    names.add(name);
+    participant.learnedCapabilities[name] = value;
+  }
+  participant.capabilities = capabilitiesOf(participant);
+}
+
+function isCapability(name: string, value: string): value is CapabilityValue {
+  return (
+    /^[A-Za-z][A-Za-z0-9]{0,39}$/.test(name) &&
+    (value === "supported" || value === "unsupported" || value === "unknown")
+  );
+}
+
+/** A model server reported how many requests it runs at once, to its agent or to the hub. */
+export function takeLoad(
+  context: OperationContext,
+  participant: Participant,
+  reported: ReportedLoad,
+): void {
+  const { machine } = participant;
+  const limitBefore = machine?.limit;
+  participant.reported = reported;
+  updateLimit(participant, context.limits);
+  // The machine's limit may change where a declared one of the participant does not, which is no event.
+  if (machine?.limit !== limitBefore) wakeRooms(context, participant.roomCode, machine);
+}
+
+/** What an update is announced for. Slots that other programs take come and go like requests, without one. */
+export function shownOf({ tunnel, capabilities, limit, limitFrom }: Participant): string {
+  return JSON.stringify([tunnel, capabilities, limit, limitFrom]);
+}
+
+/** Announces the changes of loaded models that are due. */
+export function announceLoadedModels(context: OperationContext): void {
+  for (const participant of context.loadedUpdates.takeDue(context.nowMs())) {
+    announceUpdate(context, participant);
+  }
+}
