@@ -1,9 +1,9 @@
 import { array, assert, constantFrom, jsonValue, nat, oneof, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import { messagesTranslation } from "../../packages/provider/src/messages/messages-translation.ts";
-import { UntranslatableError } from "../../packages/provider/src/translation/untranslatable-error.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { claudeCodeRequest } from "./claude-code-request.ts";
+import { UntranslatableError } from "../../packages/provider/src/translation/read-field.ts";
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 

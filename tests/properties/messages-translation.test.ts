@@ -13,7 +13,6 @@ import {
 import { expect, test } from "vitest";
 import { messageEventsIn } from "../../packages/provider/src/messages/message.fixture.ts";
 import { messageStream } from "../../packages/provider/src/messages/output/message-stream.ts";
-import { NotChatError } from "../../packages/provider/src/translation/chat/chat-completion.ts";
 import { translateMessage } from "../../packages/provider/src/messages/output/whole-message.ts";
 import type { TranslatedMessage } from "../../packages/provider/src/messages/request/request.ts";
 import { countingSource } from "../../packages/provider/src/responses/response.fixture.ts";
@@ -26,6 +25,7 @@ import { checkMessageEvents } from "../support/documents/message-rules.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { asCompletion, asStream, eventsOf } from "./chat-encoding.ts";
 import { anyScript, type ChatScript, scriptInOrder, type Speech } from "./chat-script.ts";
+import { NotChatError } from "../../packages/provider/src/translation/chat/chat-choice.ts";
 
 const timeout = { timeout: propertyTimeoutMs };
 const cuts = array(nat(), { maxLength: 8 });

@@ -1,8 +1,7 @@
 import { type Recognised, recognise } from "./recognise.ts";
-import { isFromGateway } from "./listed-program.ts";
 import { type CapabilityName, isDeclared } from "./known-capabilities.ts";
 import { type CallProvider, query, type Query } from "./query.ts";
-import type { ProbeResult } from "./probe.ts";
+import { type ProbeResult, isFromGateway } from "./probe.ts";
 import { judgeResponse } from "./surface-verdict.ts";
 
 export interface DiscoveryOptions {

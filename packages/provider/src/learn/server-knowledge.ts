@@ -8,7 +8,7 @@ import {
   type KnownCapabilities,
 } from "./known-capabilities.ts";
 import { judgeResponse } from "./surface-verdict.ts";
-import type { ReasoningField, AcceptedReasoning } from "../translation/reasoning-field.ts";
+import type { ReasoningField, AcceptedReasoning } from "../translation/chat/chat-message.ts";
 
 /** As others see it: what clients request most is always there. */
 export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &

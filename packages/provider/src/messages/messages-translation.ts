@@ -5,10 +5,10 @@ import type {
   ServerFacts,
   SurfaceTranslation,
 } from "../translation/surface-translation.ts";
-import { UntranslatableError } from "../translation/untranslatable-error.ts";
 import { messageStream, streamedMessage } from "./output/message-stream.ts";
 import { translateMessage } from "./output/whole-message.ts";
 import { requestsFormat, translateMessages } from "./request/request.ts";
+import { UntranslatableError } from "../translation/read-field.ts";
 
 /** What is translated may stand a little deeper than it stood. */
 const maxDepth = 2 * LIMITS.jsonDepth.default;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ProbeFinding } from "./probe-finding.ts";
-import { ServerReadiness } from "./server-readiness.ts";
+import { ServerReadiness, type ProbeFinding } from "./server-readiness.ts";
 
 const list: ProbeFinding = { kind: "responds", isList: true, models: ["llama3"], aliases: [] };
 

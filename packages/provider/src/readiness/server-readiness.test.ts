@@ -1,8 +1,7 @@
 import type { Readiness } from "@roomhub/protocol";
 import { array, assert, constantFrom, nat, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ProbeFinding } from "./probe-finding.ts";
-import { type ReadinessVerdict, ServerReadiness } from "./server-readiness.ts";
+import { type ReadinessVerdict, ServerReadiness, type ProbeFinding } from "./server-readiness.ts";
 
 const loadingMs = 900_000;
 const readyLookMs = 30_000;

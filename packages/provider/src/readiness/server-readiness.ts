@@ -1,8 +1,7 @@
-import { isSameModel, type Readiness } from "@roomhub/protocol";
+import { isSameModel, type Readiness, readinessOfModelList } from "@roomhub/protocol";
 import type { ProviderFailureCode } from "../call/failure.ts";
-import { CredentialDoubt } from "./credential-doubt.ts";
 import { LoadingSpell, MAX_LOADING_PAUSE_MS } from "./loading-spell.ts";
-import type { ProbeFinding } from "./probe-finding.ts";
+import type { ProbeResult } from "../learn/probe.ts";
 
 /** The one verdict on a model server. Contract §3. */
 export interface ReadinessVerdict {
@@ -340,4 +339,78 @@ export class ServerReadiness {
 
 function asTime(ms: number): string {
   return ms >= 60_000 ? `${Math.round(ms / 60_000)} min` : `${ms / 1_000} s`;
+}
+
+/** What one look at the model list says of the server. Contract §3. */
+export type ProbeFinding =
+  /** ids in the server's order, and the other names they have; empty when it named none. `isList`: with a 2xx */
+  | { kind: "responds"; isList: boolean; models: readonly string[]; aliases: readonly string[] }
+  | { kind: "refuses" }
+  | { kind: "loads" }
+  | { kind: "down"; problem: string }
+  /** `isAccepted`: the server took the connection, so it may be busy */
+  | { kind: "silent"; problem: string; isAccepted: boolean };
+
+const noResponse = "does not respond";
+
+export function findingOf(found: ProbeResult): ProbeFinding {
+  const { answered, status = 200, problem = noResponse, models = [], aliases = [] } = found;
+  if (!answered) {
+    if (found.isTimeout !== true) return { kind: "down", problem };
+    return { kind: "silent", problem, isAccepted: found.isAccepted === true };
+  }
+  switch (readinessOfModelList(status)) {
+    case "ready":
+      return { kind: "responds", isList: status < 300, models, aliases };
+    case "needs-credentials":
+      return { kind: "refuses" };
+    case "loading":
+      return { kind: "loads" };
+    case "down":
+      return { kind: "down", problem };
+  }
+}
+
+const enoughRefusals = 3;
+const enoughMs = 10_000;
+
+/**
+ * Refusals of calls whose credentials had worked, since the last call that succeeded. Contract §3: one may be about the
+ * request, three of two clients are about the credentials. Reads no clock.
+ */
+class CredentialDoubt {
+  #count = 0;
+  #firstMs = 0;
+  #lastMs = 0;
+  #firstClient = "";
+  #areFromOneClient = true;
+  #status: number | undefined;
+
+  /** of the last refusal; undefined without one */
+  get status(): number | undefined {
+    return this.#status;
+  }
+
+  get isProven(): boolean {
+    const isLong = this.#lastMs - this.#firstMs >= enoughMs;
+    return this.#count >= enoughRefusals && isLong && !this.#areFromOneClient;
+  }
+
+  /** @param client - whose request it was */
+  note(status: number, client: string, nowMs: number): void {
+    if (this.#count === 0) {
+      this.#firstMs = nowMs;
+      this.#firstClient = client;
+    }
+    this.#count++;
+    this.#lastMs = nowMs;
+    this.#areFromOneClient &&= client === this.#firstClient;
+    this.#status = status;
+  }
+
+  end(): void {
+    this.#count = 0;
+    this.#areFromOneClient = true;
+    this.#status = undefined;
+  }
 }

@@ -1,9 +1,9 @@
 import { isDeeperThan, LIMITS } from "@roomhub/protocol";
 import type { ServableRequest, SurfaceTranslation } from "../translation/surface-translation.ts";
-import { UntranslatableError } from "../translation/untranslatable-error.ts";
 import { responsesStream } from "./output/stream.ts";
 import { translateResponse } from "./output/whole-response.ts";
 import { translateRequest } from "./request/request.ts";
+import { UntranslatableError } from "../translation/read-field.ts";
 
 /** What is translated may stand a little deeper than it stood. */
 const maxDepth = 2 * LIMITS.jsonDepth.default;

@@ -1,6 +1,6 @@
 import type { TranslatedRequest } from "./translated-request.ts";
-import { UntranslatableError } from "../translation/untranslatable-error.ts";
 import { translateRequest } from "./request/request.ts";
+import { UntranslatableError } from "../translation/read-field.ts";
 
 /** Translates a request that has the fields of `requested` and what every request has. */
 export function translated(requested: Record<string, unknown>): TranslatedRequest {

@@ -1,5 +1,4 @@
-import { openaiKey } from "./scrub-secrets.ts";
-import { credentialsIn, minSecretLength, secretForms } from "./secret-forms.ts";
+import { credentialsIn, minSecretLength, secretForms, openaiKey } from "./secret-forms.ts";
 
 const star = 0x2a;
 const noBytes = Buffer.alloc(0);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scrubSecrets } from "./scrub-secrets.ts";
+import { scrubSecrets } from "./secret-forms.ts";
 
 test("a secret is replaced whole, bare, and as JSON escapes it", () => {
   const secrets = ["Bearer abcd-1234", 'q"uoted-key'];

@@ -1,5 +1,5 @@
 import type { ServerProgram } from "../learn/fingerprints.ts";
-import { lmStudioModels } from "./lm-studio-models.ts";
+import { lmStudioModels } from "./loaded-models.ts";
 
 /** As many as a hub sends to one participant by default, and as vLLM's own `max_num_seqs`. */
 const many = 256;

@@ -6,7 +6,7 @@ import {
   type ReasoningField,
   type AcceptedReasoning,
   withReasoning,
-} from "./reasoning-field.ts";
+} from "./chat/chat-message.ts";
 
 /** Anything longer that begins so is another field: `reasoning_effort`. */
 const named: Readonly<Record<ReasoningField, RegExp>> = {

@@ -5,12 +5,12 @@ import type { ChatDialect } from "./chat-dialect.ts";
 import { HeldResponse, isEventStream, isJson, isSuccess } from "../call/held-response.ts";
 import { objectIn } from "../learn/query.ts";
 import type { PacedSink } from "../call/paced-sink.ts";
-import type { ProviderResponse } from "./provider-response.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
-import { NotChatError } from "./chat/chat-completion.ts";
 import type { ChatStream } from "./chat/chat-stream.ts";
-import type { ReasoningField } from "./reasoning-field.ts";
 import type { ServableRequest, TranslationSource } from "./surface-translation.ts";
+import type { ProviderResponse } from "./native-response.ts";
+import type { ReasoningField } from "./chat/chat-message.ts";
+import { NotChatError } from "./chat/chat-choice.ts";
 
 type Mode =
   | { kind: "waiting" }

@@ -1,8 +1,7 @@
-import type { ResponseHead } from "../call/provider-call.ts";
+import type { ResponseHead, ProviderSink } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
 import { HeldResponse, isEventStream, isSuccess } from "../call/held-response.ts";
 import type { PacedSink } from "../call/paced-sink.ts";
-import type { ProviderResponse } from "./provider-response.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import type { TranslatedSurface } from "./surface-translation.ts";
 import { judgeResponse } from "../learn/surface-verdict.ts";
@@ -72,4 +71,13 @@ function mayDenyThePath(head: ResponseHead): boolean {
   const { status } = head;
   if (isSuccess(status)) return !isEventStream(head);
   return status === 501 || (status >= 400 && status < 500);
+}
+
+/** What the provider says to one of the requests that serve a call. */
+export interface ProviderResponse extends Pick<
+  ProviderSink,
+  "onHead" | "onData" | "onEnd" | "onFailure"
+> {
+  /** Nothing of it was passed on; chat gets the request once its socket is closed. */
+  readonly isChatNext: boolean;
 }

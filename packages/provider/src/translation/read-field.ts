@@ -1,25 +1,11 @@
-import { printable } from "@roomhub/protocol";
-import { UntranslatableError } from "./untranslatable-error.ts";
-
-/** An object as `JSON.parse` gives it: a stranger's, so every field is read through the functions below. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isObject, type JsonObject, parseObject, printable } from "@roomhub/protocol";
 
 const maxQuotedLength = 60;
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The body of a request. @throws UntranslatableError `invalid_type` when it is no JSON object */
-export function parseObject(body: Buffer): JsonObject {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body.toString("utf8"));
-  } catch {
-    // What the parser says would repeat the body.
-    parsed = undefined;
-  }
-  if (isObject(parsed)) return parsed;
+export function readBody(body: Buffer): JsonObject {
+  const parsed = parseObject(body.toString("utf8"));
+  if (parsed !== undefined) return parsed;
   throw new UntranslatableError("The request body must be a JSON object.", "", "invalid_type");
 }
 
@@ -105,4 +91,22 @@ export function noCounterpart(what: string, path: string, nextStep: string): Unt
 export function quoted(word: string): string {
   const isLong = word.length > maxQuotedLength;
   return `"${printable(word.slice(0, maxQuotedLength))}${isLong ? "…" : ""}"`;
+}
+
+/** The request has no counterpart in chat. A 400; the provider got no request. */
+export class UntranslatableError extends Error {
+  override readonly name = "UntranslatableError";
+  /** the field that cannot be translated, as a path: `input[2].type` */
+  readonly param: string;
+  readonly code:
+    | "unsupported_value"
+    | "invalid_type"
+    | "previous_response_not_found"
+    | "thread_not_found";
+
+  constructor(message: string, param: string, code: UntranslatableError["code"]) {
+    super(message);
+    this.param = param;
+    this.code = code;
+  }
 }

@@ -1,8 +1,7 @@
-import type { ChatMessage } from "./chat/chat-message.ts";
+import type { ChatMessage, AcceptedReasoning, ReasoningField } from "./chat/chat-message.ts";
 import type { ChatStream } from "./chat/chat-stream.ts";
 import type { ServerProgram } from "../learn/fingerprints.ts";
-import type { AcceptedReasoning, ReasoningField } from "./reasoning-field.ts";
-import type { UntranslatableError } from "./untranslatable-error.ts";
+import type { UntranslatableError } from "./read-field.ts";
 
 /** A surface that can be served by a server's chat, by the name of its capability. */
 export type TranslatedSurface = "openResponses" | "messages";

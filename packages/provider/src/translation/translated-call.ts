@@ -1,5 +1,4 @@
 import { LIMITS } from "@roomhub/protocol";
-import type { ProviderResponse } from "./provider-response.ts";
 import { ChatResponse } from "./chat-response.ts";
 import { ChatDialect } from "./chat-dialect.ts";
 import type {
@@ -10,7 +9,7 @@ import type {
 } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
 import type { CallProvider } from "../learn/query.ts";
-import { NativeResponse } from "./native-response.ts";
+import { NativeResponse, type ProviderResponse } from "./native-response.ts";
 import { PacedSink } from "../call/paced-sink.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import { RequestBody, tooLong } from "./request-body.ts";
@@ -20,7 +19,7 @@ import type {
   SurfaceTranslation,
   TranslationSource,
 } from "./surface-translation.ts";
-import { UntranslatableError } from "./untranslatable-error.ts";
+import { UntranslatableError } from "./read-field.ts";
 
 export interface TranslatedCallDeps {
   send: CallProvider;

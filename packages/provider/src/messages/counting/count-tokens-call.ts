@@ -13,10 +13,9 @@ import type { ServerKnowledge } from "../../learn/server-knowledge.ts";
 import { judgeResponse } from "../../learn/surface-verdict.ts";
 import { RequestBody, tooLong } from "../../translation/request-body.ts";
 import type { RequestRefusal, ServableRequest } from "../../translation/surface-translation.ts";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import { messagesTranslation } from "../messages-translation.ts";
-import { estimateTokens, imageTokens } from "./estimate.ts";
-import { type CountingStep, countingStep } from "./server-count.ts";
+import { type CountingStep, countingStep, estimateTokens, imageTokens } from "./server-count.ts";
+import { UntranslatableError } from "../../translation/read-field.ts";
 
 export interface CountTokensDeps {
   /** of clients' requests */

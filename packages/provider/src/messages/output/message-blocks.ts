@@ -1,6 +1,5 @@
 import type { ChatContent } from "../../translation/chat/chat-choice.ts";
-import { FunctionArguments } from "../../translation/chat/function-arguments.ts";
-import { ToolCalls } from "../../translation/chat/tool-calls.ts";
+import { ToolCalls, FunctionArguments } from "../../translation/chat/tool-calls.ts";
 import type { ToolNames } from "../../translation/tool-naming.ts";
 import type { CallIds } from "../request/call-ids.ts";
 

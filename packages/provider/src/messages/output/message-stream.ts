@@ -1,15 +1,16 @@
-import type { ChatChoice } from "../../translation/chat/chat-choice.ts";
-import { parseChatCompletion } from "../../translation/chat/chat-completion.ts";
-import { type ChatEnd, ChatStream, type ChatWriter } from "../../translation/chat/chat-stream.ts";
-import type { ProviderError } from "../../translation/chat/provider-error.ts";
-import type { ReasoningField } from "../../translation/reasoning-field.ts";
+import { type ChatChoice, parseChatCompletion } from "../../translation/chat/chat-choice.ts";
+import {
+  type ChatEnd,
+  ChatStream,
+  type ChatWriter,
+  type ProviderError,
+} from "../../translation/chat/chat-stream.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
 import { CallIds } from "../request/call-ids.ts";
 import type { TranslatedMessage } from "../request/request.ts";
-import { messageError } from "./message-error.ts";
 import { type BlockStart, MessageBlocks } from "./message-blocks.ts";
-import { failureIn, messageStop } from "./stop-reason.ts";
-import { messageUsage, noUsage } from "./usage.ts";
+import type { ReasoningField } from "../../translation/chat/chat-message.ts";
+import { failureIn, messageStop, messageUsage, noUsage, messageError } from "./message-end.ts";
 
 /** What may wait until an open call has all its arguments. */
 const maxWaitingCharacters = 1024 * 1024;

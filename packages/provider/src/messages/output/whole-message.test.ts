@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { NotChatError } from "../../translation/chat/chat-completion.ts";
 import { countingSource } from "../../responses/response.fixture.ts";
 import { translated } from "../message.fixture.ts";
 import { translateMessage } from "./whole-message.ts";
+import { NotChatError } from "../../translation/chat/chat-choice.ts";
 
 function messageOf(
   message: object,

@@ -1,13 +1,12 @@
-import { parseChatCompletion, NotChatError } from "../../translation/chat/chat-completion.ts";
-import { isObject, type JsonObject } from "../../translation/read-field.ts";
-import type { ReasoningField } from "../../translation/reasoning-field.ts";
+import { isObject, type JsonObject } from "@roomhub/protocol";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
 import { CallIds } from "../request/call-ids.ts";
 import type { TranslatedMessage } from "../request/request.ts";
 import { type BlockStart, MessageBlocks } from "./message-blocks.ts";
 import { THINKING_SIGNATURE } from "./message-stream.ts";
-import { failureIn, messageStop, type MessageStop } from "./stop-reason.ts";
-import { messageUsage } from "./usage.ts";
+import type { ReasoningField } from "../../translation/chat/chat-message.ts";
+import { parseChatCompletion, NotChatError } from "../../translation/chat/chat-choice.ts";
+import { failureIn, messageStop, type MessageStop, messageUsage } from "./message-end.ts";
 
 /**
  * Translates a whole chat completion as a message: a stream of one chunk, so that both kinds of response say the same.

@@ -1,11 +1,27 @@
+import type { JsonObject } from "@roomhub/protocol";
 import type { ChatMessage, ChatPart, ChatToolCall } from "../../translation/chat/chat-message.ts";
-import { type JsonObject, objectAt, quoted, wrongType } from "../../translation/read-field.ts";
+import {
+  objectAt,
+  quoted,
+  wrongType,
+  UntranslatableError,
+  optionalString,
+  requiredString,
+  isAbsent,
+  optionalBoolean,
+} from "../../translation/read-field.ts";
 import type { ToolNaming } from "../../translation/tool-naming.ts";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
-import { type AssistantTurn, readAssistantBlock } from "./assistant-turn.ts";
-import { attachmentsOf, chatContent, readBlocks, textOf, userParts } from "./content-blocks.ts";
-import { readReminder } from "./system-text.ts";
-import { readToolResult, type ToolResult } from "./tool-result.ts";
+import {
+  attachmentsOf,
+  chatContent,
+  readBlocks,
+  textOf,
+  userParts,
+  type PlacedBlock,
+  unknownBlock,
+  readReminder,
+} from "./content-blocks.ts";
+import { providerCallId } from "./call-ids.ts";
 
 interface UserTurn {
   role: "user";
@@ -218,4 +234,80 @@ function refuseOpenCalls({ calls }: AssistantTurn, answered: readonly string[]):
       "unsupported_value",
     );
   }
+}
+
+/** What an assistant message says. */
+interface AssistantTurn {
+  role: "assistant";
+  /** of its first message */
+  path: string;
+  thoughts: string[];
+  texts: string[];
+  /** by the id that the client has for it, in order */
+  calls: Map<string, { call: ChatToolCall; path: string }>;
+}
+
+/** Only the text of a thought counts here; its signature is ignored. What is encrypted says nothing to another server. */
+function readAssistantBlock(turn: AssistantTurn, placed: PlacedBlock, naming: ToolNaming): void {
+  const { block, type, path } = placed;
+  switch (type) {
+    case "text": {
+      const text = requiredString(block, "text", path);
+      if (text !== "") turn.texts.push(text);
+      return;
+    }
+    case "thinking": {
+      const thought = optionalString(block, "thinking", path) ?? "";
+      if (thought !== "") turn.thoughts.push(thought);
+      return;
+    }
+    case "redacted_thinking":
+      return;
+    case "tool_use":
+      return readCall(turn, placed, naming);
+    default:
+      throw unknownBlock(type, path);
+  }
+}
+
+function readCall(turn: AssistantTurn, { block, path }: PlacedBlock, naming: ToolNaming): void {
+  const id = requiredString(block, "id", path);
+  if (turn.calls.has(id)) {
+    throw new UntranslatableError(
+      `${path}.id is the id of another call in the same message: ${quoted(id)}. Give each call its own.`,
+      `${path}.id`,
+      "unsupported_value",
+    );
+  }
+  const name = requiredString(block, "name", path);
+  const input = objectAt(block["input"], `${path}.input`);
+  const call: ChatToolCall = {
+    id: providerCallId(id),
+    type: "function",
+    function: {
+      name: naming.chatName({ kind: "function", name, namespace: undefined }),
+      arguments: JSON.stringify(input),
+    },
+  };
+  turn.calls.set(id, { call, path });
+}
+
+interface ToolResult {
+  /** as the client has it */
+  callId: string;
+  parts: ChatPart[];
+  isError: boolean;
+  path: string;
+}
+
+/** A result may be empty, and then has no content at all. */
+function readToolResult({ block, path }: PlacedBlock): ToolResult {
+  const { content } = block;
+  const blocks = isAbsent(content) ? [] : readBlocks(content, `${path}.content`);
+  return {
+    callId: requiredString(block, "tool_use_id", path),
+    parts: blocks.flatMap(userParts),
+    isError: optionalBoolean(block, "is_error", path) ?? false,
+    path,
+  };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import { chatOf, messagesOf, refusalOf, translated } from "../message.fixture.ts";
 import { translateMessages } from "./request.ts";
+import { UntranslatableError } from "../../translation/read-field.ts";
 
 const tool = { name: "f", description: "Does.", input_schema: { type: "object", properties: {} } };
 const chatTool = {

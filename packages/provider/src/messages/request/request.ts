@@ -1,23 +1,22 @@
+import type { JsonObject } from "@roomhub/protocol";
 import type { ServerProgram } from "../../learn/fingerprints.ts";
 import {
   isAbsent,
-  type JsonObject,
   noCounterpart,
   optionalArray,
   optionalBoolean,
   optionalNumber,
   optionalObject,
   optionalString,
-  parseObject,
+  readBody,
   requiredString,
+  UntranslatableError,
 } from "../../translation/read-field.ts";
 import type { ChatRequest } from "../../translation/surface-translation.ts";
 import { ToolNaming, type ToolNames } from "../../translation/tool-naming.ts";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import { translateConversation } from "./conversation.ts";
-import { prefillFields } from "./prefill.ts";
-import { systemText } from "./system-text.ts";
 import { translateTools } from "./tools.ts";
+import { systemText } from "./content-blocks.ts";
 
 /** A request for a message translated for chat, and what the way back needs. */
 export interface TranslatedMessage extends ChatRequest {
@@ -47,7 +46,7 @@ export function translateMessages(
   body: Buffer,
   program: ServerProgram | undefined,
 ): TranslatedMessage {
-  const request = parseObject(body);
+  const request = readBody(body);
   refuseMembers(request);
   refuseContinuation(request);
   const model = requiredString(request, "model", "");
@@ -113,7 +112,7 @@ function settingsOf(request: JsonObject): Record<string, unknown> {
 export function requestsFormat(body: Buffer): boolean {
   if (!body.includes('"output_config"') && !body.includes('"output_format"')) return false;
   try {
-    return requestedFormat(parseObject(body)) !== undefined;
+    return requestedFormat(readBody(body)) !== undefined;
   } catch (error) {
     if (!(error instanceof UntranslatableError)) throw error;
     return false; // the server says what is wrong with it
@@ -144,4 +143,26 @@ function showsThinking(request: JsonObject): boolean {
   const thinking = optionalObject(request, "thinking", "");
   const type = thinking?.["type"];
   return (type === "enabled" || type === "adaptive") && thinking?.["display"] !== "omitted";
+}
+
+/** What makes a server continue an assistant message at the end; others would begin a new one behind it. */
+const continued: Partial<Record<ServerProgram, object>> = {
+  "llama.cpp": {},
+  vLLM: { add_generation_prompt: false, continue_final_message: true },
+  SGLang: { continue_final_message: true },
+};
+
+/**
+ * @param path - of the assistant message that the model is to continue; undefined when there is none
+ * @throws UntranslatableError when the server is not known to continue it
+ */
+function prefillFields(path: string | undefined, program: ServerProgram | undefined): object {
+  if (path === undefined) return {};
+  const fields = program === undefined ? undefined : continued[program];
+  if (fields !== undefined) return fields;
+  throw noCounterpart(
+    "A last message of the assistant, for the model to continue,",
+    path,
+    "End with a message of the user.",
+  );
 }

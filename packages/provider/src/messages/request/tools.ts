@@ -1,6 +1,6 @@
+import type { JsonObject } from "@roomhub/protocol";
 import {
   isAbsent,
-  type JsonObject,
   noCounterpart,
   objectAt,
   optionalArray,
@@ -8,9 +8,9 @@ import {
   optionalString,
   quoted,
   requiredString,
+  UntranslatableError,
 } from "../../translation/read-field.ts";
 import type { ToolNaming } from "../../translation/tool-naming.ts";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 
 interface ChatTools {
   tools: readonly ChatTool[] | undefined;

@@ -1,8 +1,8 @@
 import type { ToolName } from "../../translation/tool-naming.ts";
 import { CustomInput } from "./custom-input.ts";
 import type { EmitEvent } from "./event-writer.ts";
-import { FunctionArguments } from "../../translation/chat/function-arguments.ts";
 import type { ItemStatus } from "./response-object.ts";
+import { FunctionArguments } from "../../translation/chat/tool-calls.ts";
 
 /** What a call is given, taken out of its chat arguments while they arrive. */
 export interface CallText {

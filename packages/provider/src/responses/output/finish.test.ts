@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outcomeOf } from "./finish.ts";
+import { outcomeOf } from "./response-object.ts";
 
 test.each(["stop", "tool_calls", "function_call", "eos", undefined])(
   "%s is an ordinary end",

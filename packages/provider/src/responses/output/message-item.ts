@@ -1,6 +1,6 @@
 import type { EmitEvent } from "./event-writer.ts";
-import type { LogProb } from "../../translation/chat/log-probs.ts";
 import type { ItemStatus } from "./response-object.ts";
+import type { LogProb } from "../../translation/chat/chat-choice.ts";
 
 interface TextPart {
   type: "output_text";

@@ -1,7 +1,6 @@
 import type { TranslatedRequest, ResponseEcho } from "../translated-request.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
-import type { Outcome } from "./finish.ts";
-import type { ResponseUsage } from "./usage.ts";
+import { fieldsOf } from "../../translation/chat/provider-field.ts";
 
 /** What every snapshot of one response has in common. */
 export interface ResponseOrigin {
@@ -72,4 +71,58 @@ function stateKeys(state: ResponseState) {
           };
     }
   }
+}
+
+/** How a response ended, in the words of a response object. */
+export type Outcome = { status: "completed" } | { status: "incomplete"; reason: string };
+
+/** Why a chat response is not whole, by finish reason. Any other reason is an ordinary end. */
+const incompleteReasons: ReadonlyMap<string, string> = new Map([
+  ["length", "max_output_tokens"],
+  ["max_tokens", "max_output_tokens"],
+  // Mistral, at the end of the context window
+  ["model_length", "max_output_tokens"],
+  ["content_filter", "content_filter"],
+  // Mistral and OpenRouter: what was generated so far, though it is not all
+  ["error", "error"],
+  // SGLang and vLLM, when an operator there stopped it
+  ["abort", "error"],
+  // DeepSeek, when it has no machine to go on with
+  ["insufficient_system_resource", "error"],
+]);
+
+/** @param finishReason - undefined when the provider gave none and reported that it is done */
+export function outcomeOf(finishReason: string | undefined): Outcome {
+  const reason = finishReason === undefined ? undefined : incompleteReasons.get(finishReason);
+  return reason === undefined ? { status: "completed" } : { status: "incomplete", reason };
+}
+
+/** Token counts of a response object; both details are required by Open Responses. */
+export interface ResponseUsage {
+  input_tokens: number;
+  input_tokens_details: { cached_tokens: number };
+  output_tokens: number;
+  output_tokens_details: { reasoning_tokens: number };
+  total_tokens: number;
+}
+
+/** Translates a chat `usage`. @returns null when it counts neither input nor output */
+export function responseUsage(usage: unknown): ResponseUsage | null {
+  const counts = fieldsOf(usage);
+  const input = tokenCount(counts["prompt_tokens"]);
+  const output = tokenCount(counts["completion_tokens"]);
+  if (input === undefined && output === undefined) return null;
+  const cached = tokenCount(fieldsOf(counts["prompt_tokens_details"])["cached_tokens"]);
+  const reasoning = tokenCount(fieldsOf(counts["completion_tokens_details"])["reasoning_tokens"]);
+  return {
+    input_tokens: input ?? 0,
+    input_tokens_details: { cached_tokens: cached ?? 0 },
+    output_tokens: output ?? 0,
+    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
+    total_tokens: tokenCount(counts["total_tokens"]) ?? (input ?? 0) + (output ?? 0),
+  };
+}
+
+function tokenCount(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }

@@ -1,13 +1,22 @@
 import type { ChatChoice } from "../../translation/chat/chat-choice.ts";
-import { type ChatEnd, ChatStream, type ChatWriter } from "../../translation/chat/chat-stream.ts";
-import type { ProviderError } from "../../translation/chat/provider-error.ts";
+import {
+  type ChatEnd,
+  ChatStream,
+  type ChatWriter,
+  type ProviderError,
+} from "../../translation/chat/chat-stream.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
 import type { TranslatedRequest } from "../translated-request.ts";
 import { EventWriter } from "./event-writer.ts";
-import { outcomeOf } from "./finish.ts";
-import { beginResponse, type ResponseOrigin, responseObject } from "./response-object.ts";
+import {
+  beginResponse,
+  type ResponseOrigin,
+  responseObject,
+  outcomeOf,
+  type ResponseUsage,
+  responseUsage,
+} from "./response-object.ts";
 import { ResponseOutput } from "./response-output.ts";
-import { type ResponseUsage, responseUsage } from "./usage.ts";
 
 /** What is kept for the response object at the end, or of an event whose end has not come. */
 const defaultMaxHeldCharacters = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { responseUsage } from "./usage.ts";
+import { responseUsage } from "./response-object.ts";
 
 test("every count has its place", () => {
   expect(

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { translatedRequest, countingSource } from "../response.fixture.ts";
-import { NotChatError } from "../../translation/chat/chat-completion.ts";
 import { translateResponse } from "./whole-response.ts";
 import type { ToolName } from "../../translation/tool-naming.ts";
+import { NotChatError } from "../../translation/chat/chat-choice.ts";
 
 function translated(message: object, finishReason = "stop", more: object = {}) {
   const toolNames = new Map<string, ToolName>([

@@ -1,11 +1,9 @@
-import { parseChatCompletion } from "../../translation/chat/chat-completion.ts";
-import type { ReasoningField } from "../../translation/reasoning-field.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
 import type { TranslatedRequest } from "../translated-request.ts";
-import { outcomeOf } from "./finish.ts";
-import { beginResponse, responseObject } from "./response-object.ts";
+import { beginResponse, responseObject, outcomeOf, responseUsage } from "./response-object.ts";
 import { ResponseOutput } from "./response-output.ts";
-import { responseUsage } from "./usage.ts";
+import type { ReasoningField } from "../../translation/chat/chat-message.ts";
+import { parseChatCompletion } from "../../translation/chat/chat-choice.ts";
 
 /**
  * Translates a whole chat completion as a response object: a stream of one chunk whose events are not read, so that both

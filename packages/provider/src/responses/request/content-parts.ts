@@ -1,7 +1,7 @@
+import type { JsonObject } from "@roomhub/protocol";
 import type { ChatAttachment, ChatPart } from "../../translation/chat/chat-message.ts";
 import {
   isAbsent,
-  type JsonObject,
   noCounterpart,
   objectAt,
   optionalString,

@@ -1,15 +1,15 @@
-import type { ToolName } from "../../translation/tool-naming.ts";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
+import type { JsonObject } from "@roomhub/protocol";
+import type { ToolName, ToolNaming } from "../../translation/tool-naming.ts";
 import {
-  type JsonObject,
   objectAt,
   optionalArray,
   optionalBoolean,
   optionalObject,
   optionalString,
   requiredString,
+  UntranslatableError,
 } from "../../translation/read-field.ts";
-import type { ToolNaming } from "../../translation/tool-naming.ts";
+import { chooseTools } from "./tool-choice.ts";
 
 /** A tool the client runs itself, ready to be sent as a chat function. */
 export interface DeclaredTool {
@@ -49,7 +49,7 @@ const freeText = {
  * Every other type runs on the provider's side (web_search, mcp, …) and is left out: the model cannot call it, and
  * nothing of the conversation is lost. Whether one was demanded is for `tool-choice.ts`.
  */
-export function readDeclaredTools(body: JsonObject, naming: ToolNaming): readonly DeclaredTool[] {
+function readDeclaredTools(body: JsonObject, naming: ToolNaming): readonly DeclaredTool[] {
   return readTools(optionalArray(body, "tools", "") ?? [], "tools", undefined, naming);
 }
 
@@ -138,4 +138,60 @@ function grammarOf(tool: JsonObject, path: string): string | undefined {
 
 function named(tool: ToolName, naming: ToolNaming): { tool: ToolName; chatName: string } {
   return { tool, chatName: naming.chatName(tool) };
+}
+
+interface ChatTools {
+  tools: readonly ChatTool[] | undefined;
+  tool_choice: unknown;
+  parallel_tool_calls: boolean | undefined;
+}
+
+interface ChatTool {
+  type: "function";
+  function: {
+    name: string;
+    description: string | undefined;
+    parameters: object;
+    strict: boolean | undefined;
+  };
+}
+
+/**
+ * `tools`, `tool_choice` and `parallel_tool_calls` of a chat request. Without a tool none of them is sent: model servers
+ * refuse a choice where there is nothing to choose.
+ *
+ * @param naming - learns the chat name of every declared tool, also of those that are not allowed this time
+ */
+export function translateTools(body: JsonObject, naming: ToolNaming): ChatTools {
+  const { tools, choice } = chooseTools(body, readDeclaredTools(body, naming));
+  const isParallel = optionalBoolean(body, "parallel_tool_calls", "");
+  if (tools.length === 0) {
+    return { tools: undefined, tool_choice: undefined, parallel_tool_calls: undefined };
+  }
+  return { tools: toChatTools(tools), tool_choice: choice, parallel_tool_calls: isParallel };
+}
+
+function toChatTools(tools: readonly DeclaredTool[]): ChatTool[] {
+  const introduced = new Set<string>();
+  return tools.map((declared) => ({
+    type: "function",
+    function: {
+      name: declared.chatName,
+      description: describe(declared, introduced),
+      parameters: declared.parameters,
+      strict: declared.strict,
+    },
+  }));
+}
+
+/** The description of a namespace stands with its first tool only: it may be long, and the tools many. */
+function describe(declared: DeclaredTool, introduced: Set<string>): string | undefined {
+  const { namespace } = declared.tool;
+  if (namespace === undefined || introduced.has(namespace)) return declared.description;
+  introduced.add(namespace);
+  const { description, namespaceDescription } = declared;
+  if (namespaceDescription === undefined) return description;
+  return description === undefined
+    ? namespaceDescription
+    : `${description}\n\n${namespaceDescription}`;
 }

@@ -1,8 +1,7 @@
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
+import type { JsonObject } from "@roomhub/protocol";
 import { reasoningTexts, textContent, toolOutput, userContent } from "./content-parts.ts";
 import {
   isAbsent,
-  type JsonObject,
   noCounterpart,
   objectAt,
   optionalArray,
@@ -10,6 +9,7 @@ import {
   quoted,
   requiredString,
   wrongType,
+  UntranslatableError,
 } from "../../translation/read-field.ts";
 import type { ToolNaming } from "../../translation/tool-naming.ts";
 import type { ChatMessage } from "../../translation/chat/chat-message.ts";

@@ -1,9 +1,10 @@
-import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import { codexRequest } from "../codex-request.fixture.ts";
 import { translateRequest } from "./request.ts";
 import { chatOf, refusalOf, translated } from "../translate.fixture.ts";
+import { UntranslatableError } from "../../translation/read-field.ts";
+
+import * as fc from "fast-check";
 
 const plain = { model: "llama", messages: [{ role: "user", content: "hi" }] };
 

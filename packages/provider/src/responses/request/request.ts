@@ -1,22 +1,22 @@
+import type { JsonObject } from "@roomhub/protocol";
 import type { TranslatedRequest } from "../translated-request.ts";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import { translateInput } from "./input-items.ts";
 import {
   isAbsent,
-  type JsonObject,
   noCounterpart,
   optionalArray,
   optionalBoolean,
   optionalNumber,
   optionalObject,
   optionalString,
-  parseObject,
+  readBody,
   requiredString,
+  UntranslatableError,
 } from "../../translation/read-field.ts";
-import { translateTools } from "./request-tools.ts";
 import { echoRequest } from "./response-echo.ts";
 import { translateText } from "./text-format.ts";
 import { ToolNaming } from "../../translation/tool-naming.ts";
+import { translateTools } from "./declared-tools.ts";
 
 /**
  * Fields that do not reach the provider under their own name and meaning: translated below, echoed in the response object, or
@@ -39,7 +39,7 @@ const notPassedOn = new Set([
  * @throws UntranslatableError, and nothing else
  */
 export function translateRequest(body: Buffer): TranslatedRequest {
-  const request = parseObject(body);
+  const request = readBody(body);
   refuseKeptState(request);
   const model = requiredString(request, "model", "");
   const isStream = optionalBoolean(request, "stream", "") ?? false;

@@ -1,7 +1,6 @@
+import { isObject, type JsonObject } from "@roomhub/protocol";
 import type { ResponseEcho } from "../translated-request.ts";
 import {
-  isObject,
-  type JsonObject,
   optionalArray,
   optionalBoolean,
   optionalNumber,

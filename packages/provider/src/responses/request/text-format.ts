@@ -1,6 +1,6 @@
+import type { JsonObject } from "@roomhub/protocol";
 import {
   isAbsent,
-  type JsonObject,
   noCounterpart,
   objectAt,
   optionalBoolean,

@@ -1,10 +1,8 @@
+import { isObject, type JsonObject } from "@roomhub/protocol";
 import type { ToolName } from "../../translation/tool-naming.ts";
-import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import type { DeclaredTool } from "./declared-tools.ts";
 import {
   isAbsent,
-  isObject,
-  type JsonObject,
   noCounterpart,
   objectAt,
   optionalArray,
@@ -12,6 +10,7 @@ import {
   quoted,
   requiredString,
   wrongType,
+  UntranslatableError,
 } from "../../translation/read-field.ts";
 
 interface ChosenTools {

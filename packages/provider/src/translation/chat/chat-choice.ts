@@ -1,7 +1,7 @@
-import { type LogProb, readLogProbs } from "./log-probs.ts";
+import { isObject, type JsonObject } from "@roomhub/protocol";
 import { fieldsOf, textOf } from "./provider-field.ts";
-import { isAbsent, isObject, type JsonObject } from "../read-field.ts";
-import type { ReasoningField } from "../reasoning-field.ts";
+import { isAbsent } from "../read-field.ts";
+import type { ReasoningField } from "./chat-message.ts";
 
 /** What one chunk of a chat stream, or one whole message, says. Empty strings and lists where it says nothing. */
 export interface ChatContent {
@@ -148,4 +148,63 @@ function argumentsIn(value: unknown): string {
   } catch {
     return ""; // nested so deep that only a parser gets to the bottom of it: no function has such arguments
   }
+}
+
+/** The provider responded 2xx with something that is no chat completion. Nothing of it can be translated. */
+export class NotChatError extends Error {
+  override readonly name = "NotChatError";
+}
+
+/** @param body - the provider's, of status 2xx; @throws NotChatError */
+export function parseChatCompletion(body: Buffer): ChatChoice {
+  const choice = readChatCompletion(parse(body));
+  if (choice !== undefined) return choice;
+  throw new NotChatError(
+    "The provider's response has no choices[0].message, so it is not a chat completion. Check that its base URL points to an OpenAI-compatible server.",
+  );
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8")) as unknown;
+  } catch {
+    return undefined; // no JSON is no chat completion either
+  }
+}
+
+/** How likely a token was, as Open Responses 2026-04-24 has it: every key is required. */
+export interface LogProb extends TopLogProb {
+  top_logprobs: TopLogProb[];
+}
+
+interface TopLogProb {
+  token: string;
+  logprob: number;
+  /** of the token in UTF-8; filled in where chat says null */
+  bytes: number[];
+}
+
+const none: readonly LogProb[] = [];
+
+/** Reads `logprobs.content` of a chat choice; what is no list of tokens is an empty one. */
+export function readLogProbs(content: unknown): readonly LogProb[] {
+  return Array.isArray(content) ? content.flatMap(readToken) : none;
+}
+
+function readToken(entry: unknown): LogProb[] {
+  const { top_logprobs: top } = fieldsOf(entry);
+  return readTop(entry).map((token) => ({
+    ...token,
+    top_logprobs: Array.isArray(top) ? top.flatMap(readTop) : [],
+  }));
+}
+
+function readTop(entry: unknown): TopLogProb[] {
+  const { token, logprob, bytes } = fieldsOf(entry);
+  if (typeof token !== "string" || typeof logprob !== "number") return [];
+  return [{ token, logprob, bytes: isBytes(bytes) ? bytes : [...Buffer.from(token)] }];
+}
+
+function isBytes(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((byte) => Number.isInteger(byte));
 }

@@ -1,9 +1,8 @@
 import { StringDecoder } from "node:string_decoder";
-import { createSseReader, type SseMessage, type SseReader } from "@roomhub/protocol";
-import type { ReasoningField } from "../reasoning-field.ts";
+import { createSseReader, type SseMessage, type SseReader, isObject } from "@roomhub/protocol";
 import { type ChatChoice, readChatChunk } from "./chat-choice.ts";
-import { ErrorField } from "./error-field.ts";
-import { type ProviderError, providerErrorIn } from "./provider-error.ts";
+import type { ReasoningField } from "./chat-message.ts";
+import { fieldsOf, textOf } from "./provider-field.ts";
 
 /** How a chat stream ended, in the provider's words. */
 export interface ChatEnd {
@@ -160,4 +159,77 @@ function parse(data: string): unknown {
   } catch {
     return undefined; // the caller knows what that means where it stands
   }
+}
+
+const fieldName = "error:";
+const asEvent = "event: error\ndata:";
+const atLineStart = /(?<=[\r\n])error:/g;
+/** A line of which so much has come that it may yet be the field. */
+const cutName = /(?<=^|[\r\n])(?:e|er|err|erro|error)$/;
+
+/**
+ * llama.cpp before September 2025 sends an error of its stream in a field of its own, `error: {…}`, which readers of
+ * server-sent events pass over. Here it becomes an `event: error` like every other server's.
+ */
+export class ErrorField {
+  #isLineStart = true;
+  /** the beginning of a field name, kept back until the rest of it comes */
+  #held = "";
+
+  /** @param text - of the stream, cut anywhere; @returns the same, of which only the name of a field may be missing */
+  translate(text: string): string {
+    const all = this.#held + text;
+    this.#held = this.#beginningOfName(all);
+    const known = all.slice(0, all.length - this.#held.length);
+    const isField = this.#isLineStart && known.startsWith(fieldName);
+    const last = known.at(-1);
+    if (last !== undefined) this.#isLineStart = last === "\n" || last === "\r";
+    const translated = known.includes(fieldName) ? known.replace(atLineStart, asEvent) : known;
+    return isField ? asEvent + translated.slice(fieldName.length) : translated;
+  }
+
+  #beginningOfName(all: string): string {
+    const name = cutName.exec(all.slice(-fieldName.length))?.[0] ?? "";
+    // At the beginning of the text it is one only where a line begins.
+    return name.length === all.length && !this.#isLineStart ? "" : name;
+  }
+}
+
+/** A failure in the provider's own words, ready for an error event: no key is ever null (contract §6). */
+export interface ProviderError {
+  message: string;
+  type: string;
+  param: string;
+  code: string;
+}
+
+/**
+ * The error a chat stream may carry in place of a chunk: `{"error": {…}}`, `{"error": "text"}`, vLLM's
+ * `{"object": "error", "message": …}`, or anything in an `event: error`.
+ *
+ * @returns undefined when the value is no error
+ */
+export function providerErrorIn(
+  value: unknown,
+  eventName: string | undefined,
+): ProviderError | undefined {
+  const { error, object } = fieldsOf(value);
+  if (isObject(error) || textOf(error) !== "") return errorOf(error);
+  return eventName === "error" || object === "error" ? errorOf(value) : undefined;
+}
+
+function errorOf(field: unknown): ProviderError {
+  const fields = fieldsOf(field);
+  return {
+    message:
+      textOf(field) || word(fields["message"]) || "The provider reported an error in its stream.",
+    type: word(fields["type"]) || "server_error",
+    param: word(fields["param"]),
+    code: word(fields["code"]) || "provider_error",
+  };
+}
+
+/** Some servers put the HTTP status where the code belongs. */
+function word(value: unknown): string {
+  return typeof value === "number" ? String(value) : textOf(value);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ErrorField } from "./error-field.ts";
+import { ErrorField } from "./chat-stream.ts";
 
 function translated(pieces: string[]): string {
   const field = new ErrorField();

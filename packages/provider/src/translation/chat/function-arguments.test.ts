@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FunctionArguments } from "./function-arguments.ts";
+import { FunctionArguments } from "./tool-calls.ts";
 
 function isWholeAfter(pieces: string[]): boolean {
   const args = new FunctionArguments();

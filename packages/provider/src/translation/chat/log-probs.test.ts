@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readLogProbs } from "./log-probs.ts";
+import { readLogProbs } from "./chat-choice.ts";
 
 test("a token has all keys, its bytes filled in where chat says null", () => {
   const content = [

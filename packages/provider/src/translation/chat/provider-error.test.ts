@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { providerErrorIn } from "./provider-error.ts";
+import { providerErrorIn } from "./chat-stream.ts";
 
 const plain = { type: "server_error", param: "", code: "provider_error" };
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../read-field.ts";
+import { isObject, type JsonObject } from "@roomhub/protocol";
 
 const noFields: JsonObject = {};
 
