@@ -1,19 +1,14 @@
-// Runs before `npm start` and `npm test`: installs when node_modules is missing or older than the lockfile.
+// Runs before `npm start` and `npm test`: installs when node_modules lacks a package of the lockfile. What else changes the
+// lockfile is no reason, since `npm ci` removes all packages first, which without a network is the end of the checkout.
 // Plain JavaScript without dependencies, because it runs before there are any.
 import { spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-function modifiedMs(path) {
-  return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs;
-}
-
-const installedMs = modifiedMs("node_modules/.package-lock.json");
-const lockedMs = modifiedMs("package-lock.json");
-if (installedMs === undefined || (lockedMs !== undefined && installedMs < lockedMs)) {
+if (!isInstalled()) {
   console.error("roomhub: installing packages (npm ci), once …");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   // Under an older Node npm warns about each package that needs a newer one, although the scripts then use their own.
@@ -28,4 +23,19 @@ if (installedMs === undefined || (lockedMs !== undefined && installedMs < locked
     );
     process.exit(install.status ?? 1);
   }
+}
+
+function isInstalled() {
+  const installed = packagesOf("node_modules/.package-lock.json");
+  return Object.entries(packagesOf("package-lock.json")).every(
+    ([path, { version, optional }]) =>
+      path === "" ||
+      optional === true ||
+      (path in installed && installed[path].version === version),
+  );
+}
+
+function packagesOf(lockfile) {
+  const path = join(root, lockfile);
+  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")).packages : {};
 }
