@@ -15,7 +15,7 @@ import {
   RoomMetrics,
   SEMANTIC_CONVENTIONS_VERSION,
 } from "../../packages/cli/src/metrics/room-metrics.ts";
-import { prometheusText } from "../../packages/cli/src/metrics/prometheus-text.ts";
+import { prometheusText } from "../../packages/cli/src/metrics/metrics-server.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { makeWorld } from "../../packages/cli/src/test-context.fixture.ts";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { buildPackage } from "../../packages/cli/src/handout/build-package.ts";
+import { buildPackage } from "../../packages/cli/src/handout/create-handout.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { bareNpm, hasNpx } from "../support/programs/bare-npm.ts";
 import { curlIn, startIn } from "../support/programs/in-namespace.ts";

@@ -37,7 +37,7 @@ test.skipIf(!hasNpx)(
   `a program gets the SDK from a hub without a registry, with its types, and uses it${hasNpx ? "" : " (skipped: no npm here)"}`,
   async () => {
     await using stack = new AsyncDisposableStack();
-    const handout = await createHandout();
+    const handout = createHandout();
     const hub = stack.use(await startTestHub({ handout }));
     const code = await hub.createRoom();
     // Built here, so that no request waits for it.

@@ -64,17 +64,6 @@ describe.skipIf(!isInstalled("python3", "--version"))(
       expect(secretsFile).toBe("--secrets-file=/state/services/join.env");
       expect(args).toEqual(["join", "ABC234", "--specs", awkward]);
     });
-
-    test("a scheduled task is XML in the task scheduler's namespace", async () => {
-      const machine = emptyMachine("win32");
-      const world = makeWorld({ serviceHost: async () => machine });
-      expect(await world.run("service", "install", "serve", "--host", "<&>", "--print")).toBe(0);
-      const script =
-        "import sys, xml.dom.minidom as m; d = m.parseString(sys.stdin.buffer.read().decode().replace('UTF-16', 'UTF-8')); print(d.documentElement.namespaceURI, d.getElementsByTagName('Arguments')[0].firstChild.data)";
-      const printed = python(script, world.stdout.text);
-      expect(printed).toMatch(/^http:\/\/schemas\.microsoft\.com\/windows\/2004\/02\/mit\/task /);
-      expect(printed).toMatch(/ serve --host <&>$/);
-    });
   },
 );
 

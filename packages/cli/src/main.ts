@@ -1,40 +1,12 @@
-import { readFile, writeFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces, userInfo } from "node:os";
-import { text } from "node:stream/consumers";
-import { RoomhubClient } from "@roomhub/client";
+import * as capabilities from "./capabilities.ts";
 import type { CliContext, Terminal } from "./context.ts";
-import { readSecretFile } from "./cluster/secret-file.ts";
 import { commandNameOf } from "./command-name.ts";
 import { dropEmptyVariables } from "./environment.ts";
-import { isInForeground } from "./terminal/foreground.ts";
-import { readKeys } from "./terminal/keyboard.ts";
-import { readDefaultGateways } from "./hosting/default-gateways.ts";
-import { findLanAddresses } from "./hosting/lan-addresses.ts";
-import { mdns } from "./hosting/mdns.ts";
-import { openBrowser } from "./monitor/open-browser.ts";
-import { openRecording } from "./record/recording.ts";
-import { readLines } from "./report/read-lines.ts";
+import { isInForeground, readKeys } from "./terminal/keyboard.ts";
 import { runRoomhub } from "./program.ts";
-import { notifyDesktop } from "./sharing/desktop-notifier.ts";
 import { promptsAt } from "./terminal/prompts.ts";
-import {
-  createHandout,
-  createHub,
-  createParticipant,
-  importRooms,
-  openDirectory,
-  openRoomStore,
-  machineSecretOf,
-  clientKeys,
-  hostTokens,
-  participantTokens,
-  readStateFile,
-  sendMetrics,
-  serveMetrics,
-  serveMonitor,
-  usualStatePath,
-} from "./services.ts";
 
 const packageFile = new URL("../package.json", import.meta.url);
 const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
@@ -43,56 +15,20 @@ dropEmptyVariables(process.env);
 
 const stdin: MaybeTerminal<typeof process.stdin> = process.stdin;
 const context: CliContext = {
+  ...capabilities,
   stdout: terminal(process.stdout),
   stderr: terminal(process.stderr),
   isStdinTTY: stdin.isTTY === true && isInForeground(),
-  readStdin: () => text(process.stdin),
-  readFile: (path) => readFile(path, "utf8"),
-  createFile: (path, text) => writeFile(path, text, { flag: "wx", mode: 0o600 }),
   env: process.env,
-  addVariablesFrom: async (path) => {
-    const { readSecrets } = await import("./service/read-secrets.ts");
-    Object.assign(process.env, { ...(await readSecrets(path)), ...process.env });
-  },
   version,
   commandName: commandNameOf(import.meta.url),
   platform: process.platform,
   userName: userName(),
   hostName: hostname(),
-  lanAddresses: () => findLanAddresses(networkInterfaces()),
-  defaultGateways: readDefaultGateways,
   hasIpv6: Object.values(networkInterfaces()).some((infos) =>
     infos?.some(({ family }) => family === "IPv6"),
   ),
-  nowMs: Date.now,
-  after: (ms, callback) => {
-    const timer = setTimeout(callback, ms);
-    return () => clearTimeout(timer);
-  },
   fetch: (url, init) => fetch(url, init),
-  createClient: (hubUrl) => new RoomhubClient({ hubUrl }),
-  createHub,
-  createHandout,
-  openRoomStore,
-  usualStatePath,
-  openDirectory,
-  readStateFile,
-  importRooms,
-  readSecretFile,
-  clientKeys,
-  hostTokens,
-  participantTokens,
-  machineSecretOf,
-  createParticipant,
-  mdns,
-  openRecording,
-  readLines,
-  sendMetrics,
-  serveMetrics,
-  serveMonitor,
-  openBrowser,
-  notifyDesktop,
-  serviceHost: async () => (await import("./service/this-machine.ts")).thisMachine,
   prompts: promptsAt(process.stdin, process.stderr, { interrupt, suspend, isInForeground }),
   onKey: (listener, screen) => {
     const suspendBeside = async () => {
@@ -103,13 +39,6 @@ const context: CliContext = {
     const terminalKeys = { interrupt, suspend: suspendBeside, isInForeground };
     return readKeys(process.stdin, terminalKeys, listener);
   },
-  onStopSignal: (listener) => {
-    process.on("SIGINT", listener).on("SIGTERM", listener).on("SIGHUP", listener);
-    return () => {
-      process.off("SIGINT", listener).off("SIGTERM", listener).off("SIGHUP", listener);
-    };
-  },
-  exitNow: (code) => process.exit(code),
 };
 
 // A reader that closes the pipe early (`roomhub events | head`) is not a failure.

@@ -51,6 +51,11 @@ export function givenHub(command: Command): string | undefined {
   return command.opts<HubOptionValues>().hub;
 }
 
+/** The end of a command's help. @param lines - of a shell */
+export function examples(...lines: string[]): string {
+  return `\nExample:\n${lines.map((line) => `  $ ${line}`).join("\n")}`;
+}
+
 export function addJsonOption(command: Command): Command {
   return command.option("--json", "print JSON");
 }

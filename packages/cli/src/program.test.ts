@@ -1,6 +1,6 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test, vi } from "vitest";
-import type { Client } from "./context.ts";
+import type { Client } from "./capabilities.ts";
 import { createProgram } from "./program.ts";
 import { aParticipant, aRoom, makeWorld } from "./test-context.fixture.ts";
 

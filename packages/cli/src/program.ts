@@ -3,7 +3,7 @@ import { withCommandName } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { checkVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
-import { readHubVariable } from "./options.ts";
+import { examples, readHubVariable } from "./options.ts";
 import { renderError } from "./terminal/render-error.ts";
 import { colorsFor } from "./terminal/text.ts";
 
@@ -35,108 +35,59 @@ export async function runRoomhub(args: readonly string[], context: CliContext): 
   }
 }
 
-interface CommandModule {
-  names: readonly string[];
-  /** @param words - the command line as it was given */
-  load: (words: readonly string[]) => Promise<(program: Command, context: CliContext) => void>;
-}
+/** Loads a command. @param words - the command line as it was given */
+type LoadCommand = (
+  words: readonly string[],
+) => Promise<(program: Command, context: CliContext) => void>;
 
 /**
- * The commands under the headings of the help, in its order. Only the requested one is loaded, since loaded code stays in a
- * hub's memory.
+ * The commands under the headings of the help, in its order, `|` between a name and its alias. Only the requested one is
+ * loaded, since loaded code stays in a hub's memory.
  */
-const commandGroups: Record<string, readonly CommandModule[]> = {
-  Share: [
-    { names: ["up"], load: async () => (await import("./commands/up.ts")).addUpCommand },
-    {
-      names: ["invite"],
-      load: async () => (await import("./commands/invite.ts")).addInviteCommand,
+const commandGroups: Record<string, Record<string, LoadCommand>> = {
+  Share: {
+    up: async () => (await import("./commands/up.ts")).addUpCommand,
+    invite: async () => (await import("./commands/invite.ts")).addInviteCommand,
+    join: async () => (await import("./commands/join.ts")).addJoinCommand,
+    participant: async () => (await import("./commands/participant.ts")).addParticipantCommand,
+    service: async (words) => {
+      const { addServiceCommand } = await import("./commands/service.ts");
+      return (program, context) => addServiceCommand(program, context, words);
     },
-    { names: ["join"], load: async () => (await import("./commands/join.ts")).addJoinCommand },
-    {
-      names: ["participant"],
-      load: async () => (await import("./commands/participant.ts")).addParticipantCommand,
+    leave: async () => (await import("./commands/participants.ts")).addLeaveCommand,
+  },
+  Use: {
+    chat: async () => (await import("./commands/chat.ts")).addChatCommand,
+    env: async () => (await import("./commands/env.ts")).addEnvCommand,
+    models: async () => (await import("./commands/participants.ts")).addModelsCommand,
+    alias: async () => (await import("./commands/alias.ts")).addAliasCommand,
+    route: async () => (await import("./commands/route.ts")).addRouteCommand,
+  },
+  Watch: {
+    top: async () => (await import("./commands/top.ts")).addTopCommand,
+    monitor: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
+    participants: async () => (await import("./commands/participants.ts")).addParticipantsCommand,
+    events: async () => (await import("./commands/events.ts")).addEventsCommand,
+    usage: async () => (await import("./commands/usage.ts")).addUsageCommand,
+    record: async () => (await import("./commands/record.ts")).addRecordCommand,
+    report: async () => (await import("./commands/report.ts")).addReportCommand,
+  },
+  Operate: {
+    serve: async () => (await import("./commands/serve.ts")).addServeCommand,
+    "room|rooms": async () => (await import("./commands/room.ts")).addRoomCommand,
+    doctor: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
+    health: async () => (await import("./commands/health.ts")).addHealthCommand,
+    hubs: async () => (await import("./commands/hubs.ts")).addHubsCommand,
+    metrics: async () => (await import("./commands/metrics.ts")).addMetricsCommand,
+  },
+  Settings: {
+    config: async () => (await import("./commands/config.ts")).addConfigCommand,
+    completion: async () => {
+      const { addCompletionCommand } = await import("./completion/completion-command.ts");
+      return (program, context) =>
+        addCompletionCommand(program, context, () => createProgram(context));
     },
-    {
-      names: ["service"],
-      load: async (words) => {
-        const { addServiceCommand } = await import("./commands/service.ts");
-        return (program, context) => addServiceCommand(program, context, words);
-      },
-    },
-    {
-      names: ["leave"],
-      load: async () => (await import("./commands/participants.ts")).addLeaveCommand,
-    },
-  ],
-  Use: [
-    { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
-    { names: ["env"], load: async () => (await import("./commands/env.ts")).addEnvCommand },
-    {
-      names: ["models"],
-      load: async () => (await import("./commands/participants.ts")).addModelsCommand,
-    },
-    { names: ["alias"], load: async () => (await import("./commands/alias.ts")).addAliasCommand },
-    { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },
-  ],
-  Watch: [
-    { names: ["top"], load: async () => (await import("./commands/top.ts")).addTopCommand },
-    {
-      names: ["monitor"],
-      load: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
-    },
-    {
-      names: ["participants"],
-      load: async () => (await import("./commands/participants.ts")).addParticipantsCommand,
-    },
-    {
-      names: ["events"],
-      load: async () => (await import("./commands/events.ts")).addEventsCommand,
-    },
-    { names: ["usage"], load: async () => (await import("./commands/usage.ts")).addUsageCommand },
-    {
-      names: ["record"],
-      load: async () => (await import("./commands/record.ts")).addRecordCommand,
-    },
-    {
-      names: ["report"],
-      load: async () => (await import("./commands/report.ts")).addReportCommand,
-    },
-  ],
-  Operate: [
-    { names: ["serve"], load: async () => (await import("./commands/serve.ts")).addServeCommand },
-    {
-      names: ["room", "rooms"],
-      load: async () => (await import("./commands/room.ts")).addRoomCommand,
-    },
-    {
-      names: ["doctor"],
-      load: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
-    },
-    {
-      names: ["health"],
-      load: async () => (await import("./commands/health.ts")).addHealthCommand,
-    },
-    { names: ["hubs"], load: async () => (await import("./commands/hubs.ts")).addHubsCommand },
-    {
-      names: ["metrics"],
-      load: async () => (await import("./commands/metrics.ts")).addMetricsCommand,
-    },
-  ],
-  Settings: [
-    {
-      names: ["config"],
-      load: async () => (await import("./commands/config.ts")).addConfigCommand,
-    },
-    {
-      names: ["completion"],
-      load: async () => {
-        const { addCompletionCommand } = await import("./completion/completion-command.ts");
-        return (program, context) =>
-          addCompletionCommand(program, context, () => createProgram(context));
-      },
-    },
-  ],
+  },
 };
 
 /** The command named on the command line; undefined when `--help` comes before it. */
@@ -174,20 +125,20 @@ export async function createProgram(
       getErrHelpWidth: () => context.stderr.columns ?? 80,
       outputError: (text, write) => write(formatUsageError(context, text, requested, program)),
     })
-    .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTo get started: roomhub up")
+    .addHelpText("after", `${examples("roomhub up --lan")}\n\nTo get started: roomhub up`)
     .hook("preAction", async (_program, command) => {
       const { secretsFile } = program.opts<{ secretsFile?: string }>();
       if (secretsFile !== undefined) await context.addVariablesFrom(secretsFile);
       checkVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
     });
-  const isChosen = ({ names }: CommandModule) => names.includes(requested ?? "");
-  const isOne = Object.values(commandGroups).flat().some(isChosen);
-  for (const [heading, modules] of Object.entries(commandGroups)) {
+  const isChosen = (names: string) => names.split("|").includes(requested ?? "");
+  const isOne = Object.values(commandGroups).flatMap(Object.keys).some(isChosen);
+  for (const [heading, commands] of Object.entries(commandGroups)) {
     program.commandsGroup(`${heading}:`);
-    for (const module of modules) {
-      if (isOne ? !isChosen(module) : words[0] === "--version") continue;
-      const addCommand = await module.load(words);
+    for (const [names, load] of Object.entries(commands)) {
+      if (isOne ? !isChosen(names) : words[0] === "--version") continue;
+      const addCommand = await load(words);
       addCommand(program, context);
     }
   }

@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { UsageError } from "./exit-code.ts";
 import { collect } from "./options.ts";
+import { reasonOf } from "./terminal/text.ts";
 
 /** Sources of a password. A flag is visible to everyone who can run `ps`, so there are two better ones. */
 export interface PasswordOptionValues {
@@ -143,7 +144,6 @@ async function readSecretFile(context: CliContext, path: string): Promise<string
   try {
     return await context.readFile(path);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The password file ${path} cannot be read: ${reason}`);
+    throw new UsageError(`The password file ${path} cannot be read: ${reasonOf(error)}`);
   }
 }

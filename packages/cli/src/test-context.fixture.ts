@@ -1,22 +1,22 @@
 import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
-import type { ClusterDirectory, NatsDirectoryOptions } from "@roomhub/hub";
-import type { CliContext, Client, Terminal } from "./context.ts";
+import type { ClusterDirectory, HubOptions, NatsDirectoryOptions } from "@roomhub/hub";
+import type { ParticipantOptions } from "@roomhub/participant";
+import {
+  type Client,
+  importRooms,
+  type RunningHub,
+  type RunningParticipant,
+} from "./capabilities.ts";
+import type { CliContext, Terminal } from "./context.ts";
 import type { Announced } from "./hosting/mdns.ts";
 import type { MetricsServerOptions } from "./metrics/metrics-server.ts";
 import type { MetricsSenderOptions } from "./metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./monitor/page-server.ts";
-import type { SavedToken } from "./sharing/participant-tokens.ts";
+import type { SavedToken } from "./sharing/saved-tokens.ts";
 import { runRoomhub } from "./program.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
 import type { Typed } from "./terminal/message-input.ts";
 import type { Choice, Prompts } from "./terminal/prompts.ts";
-import {
-  type HubOptions,
-  importRooms,
-  type ParticipantOptions,
-  type RunningHub,
-  type RunningParticipant,
-} from "./services.ts";
 
 /** A terminal that keeps what was written. */
 export interface Captured extends Terminal {
@@ -137,9 +137,7 @@ export function makeWorld(
       stderr,
       isStdinTTY: true,
       readStdin: async () => "",
-      readFile: async (path) => {
-        throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
-      },
+      readFile: noSuchFile,
       createFile: async (path, text) => {
         if (world.files.has(path)) throw Object.assign(new Error("exists"), { code: "EEXIST" });
         world.files.set(path, text);
@@ -203,33 +201,18 @@ export function makeWorld(
         world.directories.push(options);
         return {} as ClusterDirectory;
       },
-      readStateFile: async (path) => {
-        throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
-      },
+      readStateFile: noSuchFile,
       importRooms,
-      readSecretFile: async (path) => {
-        throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
+      readSecretFile: noSuchFile,
+      savedTokens: async (kind) => {
+        const kept = { participants: world.tokens, hosts: world.hostTokens };
+        const tokens = kind === "client-keys" ? world.clientKeys : kept[kind];
+        return {
+          save: async (saved) => void tokens.push(saved),
+          find: async (id) => tokens.filter((saved) => saved.id === id),
+          forget: async (saved) => void tokens.splice(tokens.indexOf(saved), 1),
+        };
       },
-      participantTokens: async () => ({
-        save: async (saved) => {
-          world.tokens.push(saved);
-        },
-        find: async (id) => world.tokens.filter((saved) => saved.id === id),
-        forget: async (saved) => {
-          world.tokens.splice(world.tokens.indexOf(saved), 1);
-        },
-      }),
-      hostTokens: async () => ({
-        save: async (saved) => {
-          world.hostTokens.push(saved);
-        },
-        find: async (id) => world.hostTokens.filter((saved) => saved.id === id),
-      }),
-      clientKeys: async () => ({
-        save: async (saved) => {
-          world.clientKeys.push(saved);
-        },
-      }),
       machineSecretOf: async (baseUrl) => `secret of ${baseUrl}`,
       createParticipant: async (options) => {
         world.participants.push(options);
@@ -262,8 +245,8 @@ export function makeWorld(
       openRecording: ({ path }) => {
         throw new Error(`unexpected recording: ${path}`);
       },
-      readLines: (path) => {
-        throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
+      readLines: async function* (path) {
+        yield await noSuchFile(path);
       },
       serveMetrics: async (options) => {
         world.metrics.push(options);
@@ -436,30 +419,21 @@ export const aFailure: HubEvent = {
   queueMs: 0,
 };
 
+async function noSuchFile(path: string): Promise<never> {
+  throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
+}
+
+/** Rejects calls of methods that the test did not give. */
 function fakeClient(hubUrl: string, given: Partial<Client>): Client {
-  const missing = (name: string) => () => Promise.reject(new Error(`unexpected call: ${name}`));
-  return {
+  const known: Partial<Client> = {
     hubUrl,
     baseUrl: (code) => `${hubUrl}/rooms/${code}/v1`,
-    room: missing("room"),
-    explainRoute: missing("explainRoute"),
-    createRoom: missing("createRoom"),
-    listRooms: missing("listRooms"),
-    getRoom: missing("getRoom"),
-    join: missing("join"),
-    updateParticipant: missing("updateParticipant"),
-    leave: missing("leave"),
-    listParticipants: missing("listParticipants"),
-    getParticipant: missing("getParticipant"),
-    heartbeat: missing("heartbeat"),
-    listModels: missing("listModels"),
-    listRequests: missing("listRequests"),
-    listAliases: missing("listAliases"),
-    setAlias: missing("setAlias"),
-    removeAlias: missing("removeAlias"),
-    health: missing("health"),
-    listHubs: missing("listHubs"),
     events: () => eventsOf(),
     ...given,
   };
+  const missing = (name: PropertyKey) => () =>
+    Promise.reject(new Error(`unexpected call: ${String(name)}`));
+  return new Proxy(known, {
+    get: (_, name) => Reflect.get(known, name) ?? missing(name),
+  }) as Client;
 }

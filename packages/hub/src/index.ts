@@ -16,5 +16,6 @@ export {
 export { memoryRoomStore } from "./storage/room-store.ts";
 export { readStateFile } from "./storage/file-room-store.ts";
 export type { RoomStore, StoredRoom } from "./storage/room-store.ts";
-export { StateFileLockedError } from "./storage/state-file-lock.ts";
+export { lockFile, StateFileLockedError } from "./storage/file-lock.ts";
 export { defaultStatePath } from "./storage/file-room-store.ts";
+export { createFile, replaceFile } from "./storage/whole-file.ts";

@@ -2,9 +2,9 @@ import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import {
   lockStateFile,
-  type StateFileLock,
+  type FileLock,
   StateFileLockedError,
-} from "../../../packages/hub/src/storage/state-file-lock.ts";
+} from "../../../packages/hub/src/storage/file-lock.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 import { serveHarness } from "./rpc.ts";
 
@@ -28,7 +28,7 @@ export type ContenderHandlers = {
 
 export type DeadlyCall = "link" | "rename" | "readdir" | "unlink";
 
-let held: StateFileLock | undefined;
+let held: FileLock | undefined;
 
 const handlers: ContenderHandlers = {
   async take({ path, atMs }) {

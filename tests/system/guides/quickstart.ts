@@ -1,6 +1,6 @@
 import { networkInterfaces, userInfo } from "node:os";
 import { expect } from "vitest";
-import { findLanAddresses } from "../../../packages/cli/src/hosting/lan-addresses.ts";
+import { findLanAddresses } from "../../../packages/cli/src/hosting/network-addresses.ts";
 import { settled } from "../../../scripts/transcript-picture.ts";
 import { cloudKey, type GuideLab } from "../../support/documents/guide-lab.ts";
 import { runCommand } from "../../support/programs/run-command.ts";

@@ -1,6 +1,7 @@
 import { RoomhubError } from "@roomhub/client";
 import { expect, test, vi } from "vitest";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { aRoute } from "../doctor/doctor.fixture.ts";
 import type { Typed } from "../terminal/message-input.ts";
 import {

@@ -1,6 +1,6 @@
 import type { ParticipantSummary } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { aRoute } from "../doctor/doctor.fixture.ts";
 import { aParticipant, makeWorld } from "../test-context.fixture.ts";
 import { modelChoices } from "./model-choices.ts";

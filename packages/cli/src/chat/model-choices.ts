@@ -5,7 +5,7 @@ import {
   withoutLatest,
 } from "@roomhub/protocol";
 import { canReplaceStandIn } from "@roomhub/room-state";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { duration, safe } from "../terminal/text.ts";
 
 /** More models are listed without a speed. */

@@ -4,7 +4,6 @@ import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { safe } from "../terminal/text.ts";
-import { hubHeader } from "./hub-header.ts";
 import {
   type ChatSurface,
   readJsonResponse,
@@ -143,5 +142,17 @@ async function readEnd(
     // A body whose connection fails throws a TypeError with the cause.
     const isLost = error instanceof TypeError && error.cause !== undefined;
     throw isLost ? new HubUnreachableError(hubUrl, error) : error;
+  }
+}
+
+/** Decodes one of the hub's own headers, where it percent-encodes all but visible ASCII. Contract §4. */
+export function hubHeader({ headers }: Response, name: string): string | undefined {
+  const value = headers.get(name);
+  if (value === null) return undefined;
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    // A bare % from something other than the hub.
+    return value;
   }
 }

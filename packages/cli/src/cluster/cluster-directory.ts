@@ -1,9 +1,8 @@
 import type { ClusterDirectory } from "@roomhub/hub";
 import type { CliContext } from "../context.ts";
-import { CommandError, EXIT } from "../exit-code.ts";
+import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import type { HubConfig } from "../hosting/hub-config.ts";
-import { safe } from "../terminal/text.ts";
-import { checkNatsUrls, hasPassword } from "./nats-url.ts";
+import { reasonOf, safe } from "../terminal/text.ts";
 
 interface DirectoryUse {
   /** shown by the NATS server */
@@ -56,7 +55,42 @@ export async function readable<Content>(
   try {
     return await read();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`The file ${path} cannot be read: ${reason}`, undefined, EXIT.usage);
+    throw new CommandError(
+      `The file ${path} cannot be read: ${reasonOf(error)}`,
+      undefined,
+      EXIT.usage,
+    );
   }
+}
+
+/** @throws UsageError without the URL, which may hold a password */
+function checkNatsUrls(urls: readonly string[]): void {
+  const areAllUrls = urls.every((text) => {
+    const url = parse(text);
+    return url !== null && ["nats:", "tls:"].includes(url.protocol) && url.hostname !== "";
+  });
+  if (areAllUrls && urls.length > 0) return;
+  throw new UsageError(
+    "--nats (ROOMHUB_NATS) takes nats://HOST:PORT or tls://HOST:PORT, several with commas",
+  );
+}
+
+/** Of one that was checked. */
+function hasPassword(text: string): boolean {
+  const url = parse(text);
+  return url !== null && (url.password !== "" || url.username !== "");
+}
+
+/** As it may be printed: `tls://hub:…@nats.example.org:4222`. */
+export function shownNatsUrl(text: string): string {
+  const url = parse(text);
+  if (url === null) return "(not a URL)";
+  const { protocol, username, password, host } = url;
+  if (username === "") return `${protocol}//${host}`;
+  // A name alone is a token.
+  return `${protocol}//${password === "" ? "…" : `${username}:…`}@${host}`;
+}
+
+function parse(text: string): URL | null {
+  return URL.parse(/^\w+:\/\//.test(text) ? text : `nats://${text}`);
 }

@@ -3,7 +3,7 @@ import type { CliContext } from "../context.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
 import type { HubFlagValues } from "../hosting/hub-settings.ts";
-import { countOf, formatTable, safe, writeJson } from "../terminal/text.ts";
+import { countOf, formatTable, reasonOf, safe, writeJson } from "../terminal/text.ts";
 import { directoryOf } from "./cluster-directory.ts";
 
 export interface ImportOptionValues extends HubFlagValues {
@@ -51,14 +51,13 @@ async function roomsOf(context: CliContext, path: string): Promise<StoredRoom[]>
         `There is no file ${path}`,
         "a hub prints the path of its state file when it starts",
       );
-    const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof Error && error.name === "StateFileLockedError") {
       throw new CommandError(
         `The state file ${path} is in use by process ${String((error as { pid?: unknown }).pid)}`,
         "stop that hub first: a hub alone changes its file while it runs",
       );
     }
-    throw new CommandError(`No room was imported: ${path} cannot be used: ${reason}`);
+    throw new CommandError(`No room was imported: ${path} cannot be used: ${reasonOf(error)}`);
   }
 }
 

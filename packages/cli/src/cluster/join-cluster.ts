@@ -2,10 +2,9 @@ import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import type { HubConfig } from "../hosting/hub-config.ts";
 import type { HubSettings } from "../hosting/hub-settings.ts";
-import { isWildcard, urlOf } from "../hosting/listen-url.ts";
-import type { HubOptions } from "../services.ts";
-import { directoryOf, readable, warningsOf } from "./cluster-directory.ts";
-import { shownNatsUrl } from "./nats-url.ts";
+import { isWildcard, urlOf } from "../rooms/hub-address.ts";
+import type { HubOptions } from "@roomhub/hub";
+import { directoryOf, readable, shownNatsUrl, warningsOf } from "./cluster-directory.ts";
 
 /** The cluster that a hub joins, and the words to print about it. */
 export interface JoinedCluster {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { aRoute } from "../doctor/doctor.fixture.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 

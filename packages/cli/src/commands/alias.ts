@@ -2,7 +2,7 @@ import type { Alias } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
-import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../options.ts";
 import { savedHostToken } from "../rooms/host-token.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
 import { envSecret } from "../secrets.ts";
@@ -31,7 +31,11 @@ export function addAliasCommand(program: Command, context: CliContext): void {
     )
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub alias ABC234 'claude-*' 'qwen3-coder,*'\n  $ roomhub alias ABC234 '*' '*'      # any name reaches any model\n  $ roomhub alias ABC234 'claude-*' --delete",
+      examples(
+        "roomhub alias ABC234 'claude-*' 'qwen3-coder,*'",
+        "roomhub alias ABC234 '*' '*'      # any name reaches any model",
+        "roomhub alias ABC234 'claude-*' --delete",
+      ),
     )
     .action((room: string, [pattern, ...targets]: string[], options: AliasOptionValues) =>
       alias(context, room, { pattern, targets }, options),

@@ -13,8 +13,8 @@ import {
   type SettingName,
 } from "../hosting/hub-settings.ts";
 import { formatLimit } from "../hosting/limit-value.ts";
-import { shownNatsUrl } from "../cluster/nats-url.ts";
-import { addJsonOption } from "../options.ts";
+import { shownNatsUrl } from "../cluster/cluster-directory.ts";
+import { addJsonOption, examples } from "../options.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface ConfigOptionValues extends HubFlagValues {
@@ -44,7 +44,7 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     .option("--schema", "print the JSON Schema of the config file, for editors")
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub config --limits\n  $ roomhub config --limit rooms=50 --json",
+      examples("roomhub config --limits", "roomhub config --limit rooms=50 --json"),
     )
     .action((values: ConfigOptionValues) => showConfig(context, values));
 }

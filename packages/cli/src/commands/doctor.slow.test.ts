@@ -1,7 +1,8 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import type { Readiness, RouteCandidate, RouteExplanation } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import {
   aClient,
   aHealth,

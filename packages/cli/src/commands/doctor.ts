@@ -2,13 +2,19 @@ import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { type CheckResult, type Examination, runChecks } from "../doctor/check.ts";
 import { type Machine, thisMachine } from "../doctor/machine.ts";
-import { checkJson, checkLines } from "../doctor/report.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
 import { locate, type Target } from "../rooms/locate.ts";
-import { addHubOptions, endpointArgument, givenHub, type HubOptionValues } from "../options.ts";
+import {
+  addHubOptions,
+  endpointArgument,
+  examples,
+  givenHub,
+  type HubOptionValues,
+} from "../options.ts";
 import { addHeaderOptions, type HeaderOptionValues, readHeaders } from "../secrets.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
-import { writeJson } from "../terminal/text.ts";
+import { colorsFor, duration, safe, writeJson } from "../terminal/text.ts";
+import { padTo } from "../terminal/display-width.ts";
 
 interface DoctorOptionValues extends HubOptionValues, HeaderOptionValues {
   model: string;
@@ -39,7 +45,11 @@ export function addDoctorCommand(
     .option("--no-request", "skip the test request, which generates a few tokens")
     .addHelpText(
       "after",
-      '\nExample:\n  $ roomhub doctor\n  $ roomhub doctor http://192.168.1.5:5050/rooms/ABC234 --model llama3.2\n  $ roomhub doctor --endpoint https://api.example.com/v1 \\\n      --header-env "Authorization=API_AUTH"',
+      examples(
+        "roomhub doctor",
+        "roomhub doctor http://192.168.1.5:5050/rooms/ABC234 --model llama3.2",
+        'roomhub doctor --endpoint https://api.example.com/v1 \\\n      --header-env "Authorization=API_AUTH"',
+      ),
     )
     .action((target: string | undefined, options: DoctorOptionValues) =>
       untilStopped(context, async (signal) => {
@@ -106,4 +116,35 @@ async function examine(
     undefined,
     first.exitCode,
   );
+}
+
+const marks = { ok: "✓", failed: "✗", skipped: "–" } as const;
+const paints = { ok: "green", failed: "red", skipped: "dim" } as const;
+const nameWidth = "participants".length;
+const timeWidth = "1 min 01 s".length;
+
+/** One check as lines of text: mark, name, time and finding; below them the details and the next step. */
+function checkLines(context: CliContext, result: CheckResult): string {
+  const { name, verdict, ms, found, fix, details } = result;
+  const colors = colorsFor(context, context.stdout);
+  const paint = colors[paints[verdict]];
+  const time = verdict === "skipped" ? "" : duration(ms);
+  return [
+    `${paint(marks[verdict])} ${padTo(name, nameWidth)}  ${colors.dim(padTo(time, timeWidth, "left"))}  ${safe(found)}`,
+    ...details.map((line) => `    ${colors.dim(safe(line))}`),
+    ...(fix === undefined ? [] : [`  → ${safe(fix)}`]),
+    "",
+  ].join("\n");
+}
+
+/** One check as JSON. */
+function checkJson({ name, verdict, ms, found, fix, details }: CheckResult): object {
+  return {
+    name,
+    verdict,
+    ms,
+    found,
+    ...(fix === undefined ? {} : { fix }),
+    ...(details.length === 0 ? {} : { details }),
+  };
 }

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { parse as parseYaml } from "yaml";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { aRoute } from "../doctor/doctor.fixture.ts";
 import { aParticipant, aRoom, capture, makeWorld } from "../test-context.fixture.ts";
 

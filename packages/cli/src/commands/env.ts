@@ -1,15 +1,15 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
-import { NAME_KEY_PREFIX } from "@roomhub/protocol";
+import { NAME_KEY_PREFIX, withoutLatest } from "@roomhub/protocol";
 import { type Command, Option } from "commander";
-import type { CliContext, Client } from "../context.ts";
-import { EXIT } from "../exit-code.ts";
+import { canReplaceStandIn } from "@roomhub/room-state";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import {
   type ClientName,
   clientNames,
   type ClientSetup,
   clientSetup,
 } from "../env/client-setup.ts";
-import { onlyModel } from "../env/room-model.ts";
 import {
   assignments,
   commandLine,
@@ -23,8 +23,9 @@ import {
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
-import { addHubOptions, clientName, type HubOptionValues, inviteOf } from "../options.ts";
-import { safe, shellWord, writeJson } from "../terminal/text.ts";
+import { addHubOptions, clientName, examples, type HubOptionValues, inviteOf } from "../options.ts";
+import { reasonOf, safe, shellWord, writeJson } from "../terminal/text.ts";
+import { CommandError, EXIT } from "../exit-code.ts";
 
 interface EnvOptionValues extends HubOptionValues {
   for?: ClientName;
@@ -54,7 +55,12 @@ export function addEnvCommand(program: Command, context: CliContext): void {
     )
     .addHelpText(
       "after",
-      '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --as alice\n  $ roomhub env ABC234 --for claude\n  $ roomhub env ABC234 --shell fish | source',
+      examples(
+        'eval "$(roomhub env ABC234)"',
+        "roomhub env ABC234 --as alice",
+        "roomhub env ABC234 --for claude",
+        "roomhub env ABC234 --shell fish | source",
+      ),
     )
     .exitOverride((error) => {
       if (error.exitCode !== EXIT.ok) failInShell(context, command.opts(), error);
@@ -80,7 +86,7 @@ function failInShell(
   error: unknown,
 ): void {
   if (json === true || shell === "json" || program === "continue" || stdout.isTTY) return;
-  const reason = error instanceof Error ? error.message.replace(/^error: /, "") : String(error);
+  const reason = reasonOf(error).replace(/^error: /, "");
   stdout.write(`${failures[shell](`roomhub env has set nothing: ${safe(reason)}`)}\n`);
 }
 
@@ -198,4 +204,41 @@ function envCommand(
     ...(model === undefined ? [] : [`--model ${quotes[shell === "json" ? "sh" : shell](model)}`]),
     ...(as === undefined ? [] : [`--as ${as}`]),
   ].join(" ");
+}
+
+/**
+ * The one model of a room, for programs that need a name; a stand-in's counts only while no other can serve. Without any,
+ * `*` with a warning, since one may join later.
+ *
+ * @param option - for the lines to paste: `--for claude`
+ * @throws CommandError when there are several
+ */
+async function onlyModel(
+  context: CliContext,
+  client: Client,
+  { hubUrl, room }: Invite,
+  option: string,
+): Promise<string> {
+  const participants = await client.listParticipants(room);
+  const online = participants.filter(({ status }) => status !== "offline");
+  const isReplaced = online.some(canReplaceStandIn);
+  const offered = isReplaced ? online.filter(({ standIn }) => standIn !== true) : online;
+  const models = [...new Set(offered.map(({ model }) => withoutLatest(model)))];
+  const [model] = models;
+  if (model === undefined) {
+    context.stderr.write(`! Room ${room} has no model yet; the model is *, any of the room's\n`);
+    return "*";
+  }
+  if (models.length === 1) return model;
+  const where = hubUrl === defaultHubUrl ? room : shellWord(`${hubUrl}/rooms/${room}`);
+  throw new CommandError(
+    `Room ${room} has ${models.length} models`,
+    "name one:",
+    EXIT.usage,
+    models
+      .slice(0, 8)
+      .map(
+        (one) => `${context.commandName} env ${where} ${option} --model ${shellWord(safe(one))}`,
+      ),
+  );
 }

@@ -1,6 +1,6 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { aComplete, aFailure, aParticipant, eventsOf, makeWorld } from "../test-context.fixture.ts";
 
 test("events of a busy hub are twenty lines of requests a second and their count; others are never left out", async () => {

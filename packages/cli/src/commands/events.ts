@@ -2,7 +2,13 @@ import type { HubEvent } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { eventLine, isFailure } from "../terminal/event-line.ts";
-import { addHubOptions, addQuietOption, type HubOptionValues, inviteOf } from "../options.ts";
+import {
+  addHubOptions,
+  addQuietOption,
+  examples,
+  type HubOptionValues,
+  inviteOf,
+} from "../options.ts";
 import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { type Colors, colorsFor, duration, safe, writeJson } from "../terminal/text.ts";
@@ -20,10 +26,7 @@ export function addEventsCommand(program: Command, context: CliContext): void {
         .description("stream events, one line each; --json prints NDJSON"),
     ),
   )
-    .addHelpText(
-      "after",
-      "\nExample:\n  $ roomhub events ABC234 --json | jq -c '.metrics // empty'",
-    )
+    .addHelpText("after", examples("roomhub events ABC234 --json | jq -c '.metrics // empty'"))
     .action((room: string | undefined, options: EventsOptionValues) =>
       watchEvents(context, room, options),
     );

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { addHubOptions, givenHub, type HubOptionValues } from "../options.ts";
+import { addHubOptions, examples, givenHub, type HubOptionValues } from "../options.ts";
 import { locate } from "../rooms/locate.ts";
 import { explainOtherServer } from "../sharing/found-server.ts";
 import { duration, safe, writeJson } from "../terminal/text.ts";
@@ -13,7 +13,7 @@ export function addHealthCommand(program: Command, context: CliContext): void {
       .argument("[target]", "hub URL, room code or invite URL (default: the hub on this machine)")
       .description("check hub health"),
   )
-    .addHelpText("after", "\nExample:\n  $ roomhub health http://192.168.1.5:5050")
+    .addHelpText("after", examples("roomhub health http://192.168.1.5:5050"))
     .action(async (target: string | undefined, { json: isQuiet }: HubOptionValues) => {
       const { hubUrl } = await locate(context, { target, hubUrl: givenHub(command), isQuiet });
       await showHealth(context, hubUrl, isQuiet === true);

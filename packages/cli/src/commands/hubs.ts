@@ -3,12 +3,12 @@ import type { HubEntry } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { addHubOptions, type HubOptionValues } from "../options.ts";
+import { addHubOptions, examples, type HubOptionValues } from "../options.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 export function addHubsCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("hubs").description("list the hubs of a cluster"))
-    .addHelpText("after", "\nExample:\n  $ roomhub hubs --hub http://192.168.1.5:5050")
+    .addHelpText("after", examples("roomhub hubs --hub http://192.168.1.5:5050"))
     .action((options: HubOptionValues) => showHubs(context, options));
 }
 

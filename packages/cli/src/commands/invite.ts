@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { addHubOptions, givenHub, type HubOptionValues } from "../options.ts";
-import { inviteText, watchUrlOf } from "../rooms/invite-text.ts";
+import { addHubOptions, examples, givenHub, type HubOptionValues } from "../options.ts";
+import { inviteText, pastedHubAt, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
-import { pastedHubAt, shareLine } from "../rooms/pasted-hub.ts";
 import { writeJson } from "../terminal/text.ts";
 
 export function addInviteCommand(program: Command, context: CliContext): void {
@@ -13,7 +12,7 @@ export function addInviteCommand(program: Command, context: CliContext): void {
       .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
       .description("print lines and a QR code that bring others into a room"),
   )
-    .addHelpText("after", "\nExample:\n  $ roomhub invite\n  $ roomhub invite ABC234")
+    .addHelpText("after", examples("roomhub invite", "roomhub invite ABC234"))
     .action((target: string | undefined, options: HubOptionValues) =>
       invite(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options),
     );

@@ -1,7 +1,8 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test, vi } from "vitest";
 import type { CliContext } from "../context.ts";
-import type { ParticipantNotice, RunningParticipant, StopReason } from "../services.ts";
+import type { ParticipantNotice, StopReason } from "@roomhub/participant";
+import type { RunningParticipant } from "../capabilities.ts";
 import {
   answersOf,
   aParticipant,

@@ -13,6 +13,7 @@ import {
   addServingOptions,
   collect,
   endpointArgument,
+  examples,
   givenHub,
   type HubOptionValues,
   jsonObjectArgument,
@@ -34,7 +35,7 @@ import {
   readHeaders,
   readPassword,
 } from "../secrets.ts";
-import type { ParticipantOptions } from "../services.ts";
+import type { ParticipantOptions } from "@roomhub/participant";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { safe } from "../terminal/text.ts";
 
@@ -69,7 +70,11 @@ export function addJoinCommand(program: Command, context: CliContext): void {
     .option("--notify", "show a desktop notification when others start to use this machine")
     .addHelpText(
       "after",
-      '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
+      examples(
+        "roomhub join",
+        "roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models",
+        'roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
+      ),
     )
     .action((room: string | undefined, options: JoinOptionValues) =>
       join(context, { room, hubUrl: givenHub(command) }, options),

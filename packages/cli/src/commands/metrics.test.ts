@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { aComplete, aParticipant, aRoom, makeWorld } from "../test-context.fixture.ts";
 
 /** Opens, and yields one event with this id. */

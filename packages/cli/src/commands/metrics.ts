@@ -1,13 +1,20 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { urlOf } from "../rooms/hub-address.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { createRoomLists } from "../metrics/listed-rooms.ts";
-import type { Metric } from "../metrics/metric.ts";
-import { prometheusText } from "../metrics/prometheus-text.ts";
-import { RoomMetrics } from "../metrics/room-metrics.ts";
-import { addHubOptions, type HubOptionValues, inviteOf, portArgument } from "../options.ts";
+import type { Metric } from "../metrics/series.ts";
+import { prometheusText } from "../metrics/metrics-server.ts";
+import { type ListedRoom, RoomMetrics } from "../metrics/room-metrics.ts";
+import {
+  addHubOptions,
+  examples,
+  type HubOptionValues,
+  inviteOf,
+  portArgument,
+} from "../options.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
-import { duration, safe, writeJson } from "../terminal/text.ts";
+import { duration, reasonOf, safe, writeJson } from "../terminal/text.ts";
+import type { Client } from "../capabilities.ts";
 
 interface MetricsOptionValues extends HubOptionValues {
   host: string;
@@ -39,7 +46,11 @@ export function addMetricsCommand(program: Command, context: CliContext): void {
     )
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub metrics\n  $ roomhub metrics ABC234 --port 9100\n  $ roomhub metrics --otlp http://127.0.0.1:4318",
+      examples(
+        "roomhub metrics",
+        "roomhub metrics ABC234 --port 9100",
+        "roomhub metrics --otlp http://127.0.0.1:4318",
+      ),
     )
     .action((room: string | undefined, options: MetricsOptionValues) =>
       serveRoomMetrics(context, room, options),
@@ -108,7 +119,7 @@ async function openWriter(
   const { otlp: url, host } = options;
   if (url === undefined) {
     const { port, close } = await serveOn(context, options, collect);
-    return { url: urlOf(host, port), close };
+    return { url: `${urlOf(host, port)}/metrics`, close };
   }
   const { version, nowMs, after } = context;
   const onSent = createSentNotice(context, url);
@@ -135,16 +146,11 @@ async function serveOn(context: CliContext, { host, port }: MetricsOptionValues,
     const text = async () => prometheusText(await collect());
     return await context.serveMetrics({ host, port, text });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `The metrics cannot be served: ${reason}`,
+      `The metrics cannot be served: ${reasonOf(error)}`,
       "choose another address or port: --host 127.0.0.1 --port 0",
     );
   }
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/metrics`;
 }
 
 /**
@@ -159,4 +165,45 @@ function otlpArgument(text: string): string {
   }
   if (url.pathname === "/") url.pathname = "/v1/metrics";
   return url.href;
+}
+
+/** Rooms whose participants are listed for one scrape, each with a request of its own. */
+const maxRooms = 100;
+/** Several scrapers cost the hub no more than one. */
+const keptMs = 1_000;
+
+/**
+ * The participants of a room, or of the first 100 rooms of the hub.
+ *
+ * @param room - undefined for all rooms
+ * @returns reads the lists; undefined when the hub cannot be reached
+ */
+function createRoomLists(
+  client: Pick<Client, "listRooms" | "listParticipants">,
+  room: string | undefined,
+  nowMs: () => number,
+): () => Promise<readonly ListedRoom[] | undefined> {
+  let reading: Promise<readonly ListedRoom[] | undefined> | undefined;
+  let readMs = 0;
+  const read = async () => {
+    try {
+      const codes =
+        room === undefined ? (await client.listRooms()).map(({ code }) => code) : [room];
+      return await Promise.all(
+        codes
+          .slice(0, maxRooms)
+          .map(async (code) => ({ room: code, participants: await client.listParticipants(code) })),
+      );
+    } catch {
+      // The other metrics are as true without it; the missing gauges show it.
+      return undefined;
+    }
+  };
+  return () => {
+    if (reading === undefined || nowMs() - readMs >= keptMs) {
+      readMs = nowMs();
+      reading = read();
+    }
+    return reading;
+  };
 }

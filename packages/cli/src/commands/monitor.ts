@@ -1,10 +1,17 @@
 import type { Command } from "commander";
+import { isWildcard, urlOf } from "../rooms/hub-address.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { addHubOptions, givenHub, type HubOptionValues, portArgument } from "../options.ts";
+import {
+  addHubOptions,
+  examples,
+  givenHub,
+  type HubOptionValues,
+  portArgument,
+} from "../options.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
-import { writeJson } from "../terminal/text.ts";
+import { reasonOf, writeJson } from "../terminal/text.ts";
 
 interface MonitorOptionValues extends HubOptionValues {
   host?: string;
@@ -27,7 +34,7 @@ export function addMonitorCommand(program: Command, context: CliContext): void {
     .option("--no-open", "do not open the browser")
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub monitor\n  $ roomhub monitor ABC234 --host 0.0.0.0 --no-open",
+      examples("roomhub monitor", "roomhub monitor ABC234 --host 0.0.0.0 --no-open"),
     )
     .action((target: string | undefined, options: MonitorOptionValues) =>
       monitor(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options),
@@ -65,21 +72,16 @@ async function serveOn(
   try {
     return await context.serveMonitor({ host, port, room });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `The page cannot be served: ${reason}`,
+      `The page cannot be served: ${reasonOf(error)}`,
       "choose another address or port: --host 127.0.0.1 --port 0",
     );
   }
 }
 
 /** The page's URLs, the one for this machine first. */
-function urlsOf(context: CliContext, host: string | undefined, port: number): string[] {
-  if (host !== "0.0.0.0" && host !== "::") {
-    return [`http://${host?.includes(":") === true ? `[${host}]` : (host ?? "127.0.0.1")}:${port}`];
-  }
+function urlsOf(context: CliContext, host = "127.0.0.1", port: number): string[] {
+  if (!isWildcard(host)) return [urlOf(host, port)];
   const others = context.lanAddresses().map(({ address }) => address);
-  return ["127.0.0.1", ...others].map((address) =>
-    address.includes(":") ? `http://[${address}]:${port}` : `http://${address}:${port}`,
-  );
+  return ["127.0.0.1", ...others].map((address) => urlOf(address, port));
 }

@@ -1,7 +1,8 @@
 import { RoomhubError } from "@roomhub/client";
 import type { JoinResponse } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { aParticipant, aRoom, makeWorld } from "../test-context.fixture.ts";
 
 const gpu: CliContext["fetch"] = async (url, init) => {

@@ -4,23 +4,25 @@ import type { Command } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { findServers } from "../sharing/find-servers.ts";
 import { queryRoom } from "../rooms/query-room.ts";
 import {
   addHubOptions,
+  addServingOptions,
   endpointArgument,
+  examples,
   givenHub,
   type HubOptionValues,
   inviteOf,
-  addServingOptions,
   participantIdArgument,
   servingConfig,
   type ServingOptionValues,
 } from "../options.ts";
 import { freeId, suggestId } from "../sharing/participant-name.ts";
-import type { SavedToken } from "../sharing/participant-tokens.ts";
+import type { SavedToken } from "../sharing/saved-tokens.ts";
 import {
   addAuthHeaderOptions,
   addPasswordOptions,
@@ -50,7 +52,10 @@ export function addParticipantCommand(program: Command, context: CliContext): vo
     .description("add or remove an endpoint that the hub calls directly")
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub participant add http://192.168.1.9:11434 --room ABC234\n  $ roomhub participant remove ana-llama3.2",
+      examples(
+        "roomhub participant add http://192.168.1.9:11434 --room ABC234",
+        "roomhub participant remove ana-llama3.2",
+      ),
     );
   const add = participant
     .command("add")
@@ -69,7 +74,10 @@ export function addParticipantCommand(program: Command, context: CliContext): vo
   )
     .addHelpText(
       "after",
-      '\nExample:\n  $ roomhub participant add http://192.168.1.9:11434 --room ABC234\n  $ roomhub participant add https://api.example.com/v1 --model big-1 \\\n      --auth-header-env "Authorization=API_AUTH"',
+      examples(
+        "roomhub participant add http://192.168.1.9:11434 --room ABC234",
+        'roomhub participant add https://api.example.com/v1 --model big-1 \\\n      --auth-header-env "Authorization=API_AUTH"',
+      ),
     )
     .action((endpoint: string, options: AddOptionValues) =>
       addEndpoint(context, endpoint, givenHub(add), options),
@@ -81,7 +89,7 @@ export function addParticipantCommand(program: Command, context: CliContext): vo
     .description("remove a participant that was added from this machine");
   addHubOptions(remove)
     .option("--room <room>", "its room, if the id is in several")
-    .addHelpText("after", "\nExample:\n  $ roomhub participant remove ana-llama3.2")
+    .addHelpText("after", examples("roomhub participant remove ana-llama3.2"))
     .action((id: string, options: RemoveOptionValues) => removeEndpoint(context, id, options));
 }
 
@@ -103,7 +111,7 @@ async function addEndpoint(
   const nickname = options.nickname ?? context.userName;
   const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, room.connected);
   const config = servingConfig(options);
-  const tokens = await context.participantTokens();
+  const tokens = await context.savedTokens("participants");
   const joined = await context.createClient(invite.hubUrl).join(
     invite.room,
     {
@@ -173,7 +181,7 @@ async function removeEndpoint(
   id: string,
   options: RemoveOptionValues,
 ): Promise<void> {
-  const tokens = await context.participantTokens();
+  const tokens = await context.savedTokens("participants");
   const known = await tokens.find(id);
   const where = options.room === undefined ? undefined : inviteOf(options.room, options);
   const matching = known.filter((saved) => where === undefined || isAt(saved, where));

@@ -2,7 +2,7 @@ import type { Connection, ModelEntry, ParticipantSummary } from "@roomhub/protoc
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { loadColumn } from "../terminal/load-text.ts";
-import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../options.ts";
 import { envSecret } from "../secrets.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
@@ -17,7 +17,7 @@ export function addParticipantsCommand(program: Command, context: CliContext): v
       .argument("<room>", "room code or invite URL")
       .description("list a room's participants and whether they are reachable"),
   )
-    .addHelpText("after", "\nExample:\n  $ roomhub participants ABC234")
+    .addHelpText("after", examples("roomhub participants ABC234"))
     .action((room: string, options: HubOptionValues) => listParticipants(context, room, options));
 }
 
@@ -28,7 +28,7 @@ export function addModelsCommand(program: Command, context: CliContext): void {
       .argument("<room>", "room code or invite URL")
       .description("list the models that requests can name"),
   )
-    .addHelpText("after", "\nExample:\n  $ roomhub models ABC234 --json")
+    .addHelpText("after", examples("roomhub models ABC234 --json"))
     .action((room: string, options: HubOptionValues) => listModels(context, room, options));
 }
 
@@ -41,7 +41,7 @@ export function addLeaveCommand(program: Command, context: CliContext): void {
       .description("remove a participant from a room"),
   )
     .option("--token-env <variable>", "the participant's token, from an environment variable")
-    .addHelpText("after", "\nExample:\n  $ roomhub leave ABC234 ana-llama3.2 --token-env ANA_TOKEN")
+    .addHelpText("after", examples("roomhub leave ABC234 ana-llama3.2 --token-env ANA_TOKEN"))
     .action((room: string, id: string, options: LeaveOptionValues) =>
       leave(context, room, id, options),
     );

@@ -1,6 +1,6 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import type { RecordingOptions } from "../record/recording.ts";
 import { aComplete, makeWorld } from "../test-context.fixture.ts";
 
@@ -22,13 +22,13 @@ function recordings(lastId?: string) {
   return {
     opened,
     calls,
-    openRecording: (options: RecordingOptions) => {
+    openRecording: async (options: RecordingOptions) => {
       opened.push(options);
       return {
         lastId,
         write: (lines: string, day: string | undefined) => void calls.push(`${day} ${lines}`),
         flush: () => void calls.push("flush"),
-        close: () => void calls.push("close"),
+        close: async () => void calls.push("close"),
       };
     },
   };
@@ -117,8 +117,8 @@ test("a recording that exists is continued: its last id is sent, and what was mi
 
 test("a disk that fails after a write ends the recording with its next event", async () => {
   const { openRecording } = recordings();
-  const broken = (options: RecordingOptions) => ({
-    ...openRecording(options),
+  const broken = async (options: RecordingOptions) => ({
+    ...(await openRecording(options)),
     flush: () => {
       throw new Error("EIO: i/o error");
     },
@@ -142,8 +142,8 @@ test("a disk that fails after a write ends the recording with its next event", a
 
 test("a file that cannot be written ends the recording, with the next step", async () => {
   const { openRecording } = recordings();
-  const full = (options: RecordingOptions) => ({
-    ...openRecording(options),
+  const full = async (options: RecordingOptions) => ({
+    ...(await openRecording(options)),
     write: () => {
       throw new Error("ENOSPC: no space left on device");
     },

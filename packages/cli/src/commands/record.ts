@@ -2,12 +2,18 @@ import type { HubEvent } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { addHubOptions, type HubOptionValues, inviteOf, positiveArgument } from "../options.ts";
+import {
+  addHubOptions,
+  examples,
+  type HubOptionValues,
+  inviteOf,
+  positiveArgument,
+} from "../options.ts";
 import { stepBetween } from "../record/event-id.ts";
 import { eventRecord, type Gap, gapRecord } from "../record/record-line.ts";
 import type { Recording } from "../record/recording.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
-import { countOf, duration, safe, writeJson } from "../terminal/text.ts";
+import { countOf, duration, reasonOf, safe, writeJson } from "../terminal/text.ts";
 
 interface RecordOptionValues extends HubOptionValues {
   out?: string;
@@ -31,7 +37,7 @@ export function addRecordCommand(program: Command, context: CliContext): void {
       positiveArgument,
       usualMaxBytes,
     )
-    .addHelpText("after", "\nExample:\n  $ roomhub record ABC234 --out lab.ndjson")
+    .addHelpText("after", examples("roomhub record ABC234 --out lab.ndjson"))
     .action((room: string, options: RecordOptionValues) => record(context, room, options));
 }
 
@@ -43,7 +49,7 @@ async function record(
 ): Promise<void> {
   const invite = inviteOf(room, options);
   const client = context.createClient(invite.hubUrl);
-  const recording = onDisk(() => openRecording(context, options));
+  const recording = await openRecording(context, options).catch(failOnDisk);
   const flush = createFlush(context, recording);
   const lines = createLines(context, recording.lastId);
   let isShown = false;
@@ -74,19 +80,22 @@ async function record(
       }
     } finally {
       flush.cancel();
-      onDisk(() => recording.close());
+      await recording.close().catch(failOnDisk);
       flush.check();
     }
   });
 }
 
-function openRecording(context: CliContext, { out, maxBytes }: RecordOptionValues): Recording {
+async function openRecording(
+  context: CliContext,
+  { out, maxBytes }: RecordOptionValues,
+): Promise<Recording> {
   if (out !== undefined) return context.openRecording({ path: out, maxBytes });
   return {
     lastId: undefined,
     write: (lines) => context.stdout.write(lines),
     flush: () => {},
-    close: () => {},
+    close: async () => {},
   };
 }
 
@@ -157,10 +166,14 @@ function onDisk<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(
-      `The recording cannot be written: ${reason}`,
-      "choose another file: --out FILE",
-    );
+    return failOnDisk(error);
   }
+}
+
+/** @throws CommandError */
+function failOnDisk(error: unknown): never {
+  throw new CommandError(
+    `The recording cannot be written: ${reasonOf(error)}`,
+    "choose another file: --out FILE",
+  );
 }

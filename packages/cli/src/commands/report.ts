@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { addJsonOption } from "../options.ts";
+import { addJsonOption, examples } from "../options.ts";
 import { reportHtml } from "../report/report-html.ts";
-import { ReportSums } from "../report/report-sums.ts";
-import { reportText } from "../report/report-text.ts";
-import { writeJson } from "../terminal/text.ts";
-import { usageJson } from "../usage/usage-sums.ts";
+import { type Report, ReportSums } from "../report/report-sums.ts";
+import { formatTable, reasonOf, safe, writeJson } from "../terminal/text.ts";
+import { usageJson } from "../report/usage-sums.ts";
+import { reportRemarks, reportSummary, reportTables } from "../report/report-tables.ts";
 
 interface ReportOptionValues {
   json?: boolean;
@@ -21,7 +21,7 @@ export function addReportCommand(program: Command, context: CliContext): void {
       .description("sum up recordings: requests, errors, speed, usage"),
   )
     .addOption(new Option("--html", "print one HTML page").conflicts("json"))
-    .addHelpText("after", "\nExample:\n  $ roomhub report lab*.ndjson --html > lab.html")
+    .addHelpText("after", examples("roomhub report lab*.ndjson --html > lab.html"))
     .action((files: string[], options: ReportOptionValues) => report(context, files, options));
 }
 
@@ -42,10 +42,22 @@ async function readInto(context: CliContext, sums: ReportSums, file: string): Pr
   try {
     for await (const line of context.readLines(file)) sums.note(line);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `The recording cannot be read: ${reason}`,
+      `The recording cannot be read: ${reasonOf(error)}`,
       "record a room: roomhub record ABC234 --out FILE",
     );
   }
+}
+
+/** A report for a terminal: a sentence, and tables with an empty line before each. */
+function reportText(report: Report, columns: number | undefined): string {
+  const sentences = [reportSummary(report), ...reportRemarks(report)];
+  const tables = reportTables(report).map(({ headings, rows }) =>
+    formatTable(
+      headings,
+      rows.map((row) => row.map(safe)),
+      columns,
+    ),
+  );
+  return [sentences.map((line) => `${safe(line)}\n`).join(""), ...tables].join("\n");
 }

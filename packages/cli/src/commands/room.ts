@@ -1,13 +1,18 @@
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import { createRoomCommand, sizeOf } from "../rooms/choose-room.ts";
-import { watchUrlOf } from "../rooms/invite-text.ts";
-import { pastedHubAt, shareLine } from "../rooms/pasted-hub.ts";
+import { pastedHubAt, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
 import { createHostedRoom, serveAnyModel } from "../rooms/host-token.ts";
 import type { CliContext } from "../context.ts";
 import { importStateFile, type ImportOptionValues } from "../cluster/import-state-file.ts";
 import { addNatsFlags } from "../hosting/hub-settings.ts";
-import { addHubOptions, addJsonOption, type HubOptionValues, inviteOf } from "../options.ts";
+import {
+  addHubOptions,
+  addJsonOption,
+  examples,
+  type HubOptionValues,
+  inviteOf,
+} from "../options.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
@@ -20,10 +25,7 @@ export function addRoomCommand(program: Command, context: CliContext): void {
     .command("room")
     .alias("rooms")
     .description("create, list and show rooms, import them into a cluster")
-    .addHelpText(
-      "after",
-      '\nExample:\n  $ roomhub room create "Ana\'s lab"\n  $ roomhub room list',
-    );
+    .addHelpText("after", examples('roomhub room create "Ana\'s lab"', "roomhub room list"));
 
   addPasswordOptions(
     addHubOptions(
@@ -34,14 +36,11 @@ export function addRoomCommand(program: Command, context: CliContext): void {
     ),
   )
     .option("--any-model", "serve every model name that is requested, with any participant")
-    .addHelpText(
-      "after",
-      '\nExample:\n  $ roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD',
-    )
+    .addHelpText("after", examples('roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD'))
     .action((name: string, options: CreateOptionValues) => createRoom(context, name, options));
 
   addHubOptions(room.command("list").description("list the hub's rooms"))
-    .addHelpText("after", "\nExample:\n  $ roomhub room list --json")
+    .addHelpText("after", examples("roomhub room list --json"))
     .action((options: HubOptionValues) => listRooms(context, options));
 
   addHubOptions(
@@ -50,7 +49,7 @@ export function addRoomCommand(program: Command, context: CliContext): void {
       .argument("<room>", "room code or invite URL")
       .description("show a room and how to use it"),
   )
-    .addHelpText("after", "\nExample:\n  $ roomhub room show ABC234")
+    .addHelpText("after", examples("roomhub room show ABC234"))
     .action((code: string, options: HubOptionValues) => showRoom(context, code, options));
 
   addJsonOption(
@@ -63,7 +62,7 @@ export function addRoomCommand(program: Command, context: CliContext): void {
   )
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub room import rooms-5050.json --nats nats://127.0.0.1:4222",
+      examples("roomhub room import rooms-5050.json --nats nats://127.0.0.1:4222"),
     )
     .action((path: string, options: ImportOptionValues) => importStateFile(context, path, options));
 }

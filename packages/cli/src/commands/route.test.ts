@@ -2,7 +2,7 @@ import { RoomhubError } from "@roomhub/client";
 import type { RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { aRoute } from "../doctor/doctor.fixture.ts";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { aRoom, capture, makeWorld } from "../test-context.fixture.ts";
 
 const getRoom = async () => aRoom();

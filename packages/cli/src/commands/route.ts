@@ -7,7 +7,13 @@ import type {
 import { type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
-import { addHubOptions, givenHub, type HubOptionValues, positiveArgument } from "../options.ts";
+import {
+  addHubOptions,
+  examples,
+  givenHub,
+  type HubOptionValues,
+  positiveArgument,
+} from "../options.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
 import { loadColumn } from "../terminal/load-text.ts";
 import { countOf, duration, formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
@@ -48,7 +54,7 @@ export function addRouteCommand(program: Command, context: CliContext): void {
     )
     .option("--session <id>", "the session the request would name, for its cached share")
     .option("--prompt-bytes <n>", "length of the prompt", positiveArgument, 4_096)
-    .addHelpText("after", "\nExample:\n  $ roomhub route ABC234 llama3.2")
+    .addHelpText("after", examples("roomhub route ABC234 llama3.2"))
     .action((room: string | undefined, model: string | undefined, options: RouteOptionValues) => {
       const target = onlyOne("room", room, options.room);
       const selector = onlyOne("model", model, options.model) ?? "*";

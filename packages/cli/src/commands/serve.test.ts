@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { makeWorld, type World } from "../test-context.fixture.ts";
 
 /** Runs `serve` until it has said its banner, then stops it. */

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { createRoomCommand } from "../rooms/choose-room.ts";
 import { prepareHandout } from "../handout/prepare-handout.ts";
 import type { CliContext } from "../context.ts";
-import { shareLine } from "../rooms/pasted-hub.ts";
+import { shareLine } from "../rooms/invite-text.ts";
 import { portFlag } from "../rooms/hub-address.ts";
 import { UsageError } from "../exit-code.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";

@@ -3,7 +3,7 @@ import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
 import { addHubFlags, type HubFlagValues } from "../hosting/hub-settings.ts";
-import { addJsonOption, inviteOf } from "../options.ts";
+import { addJsonOption, examples, inviteOf } from "../options.ts";
 import { installService, type ServiceRequest } from "../service/install-service.ts";
 import { serviceManager } from "../service/service-manager.ts";
 import { secretsPath } from "../service/secrets-file.ts";
@@ -27,14 +27,14 @@ export function addServiceCommand(
     .description("keep serve or join running in the background, also after a restart")
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub service install serve --lan\n  $ roomhub service status",
+      examples("roomhub service install serve --lan", "roomhub service status"),
     );
   addInstallCommands(service, context, words);
   service
     .command("remove")
     .argument("<name>", "the service, as listed by status", serviceNameArgument)
     .description("stop a service and remove its files")
-    .addHelpText("after", "\nExample:\n  $ roomhub service remove serve")
+    .addHelpText("after", examples("roomhub service remove serve"))
     .action((name: string) => removeService(context, name));
   addJsonOption(
     service
@@ -42,7 +42,7 @@ export function addServiceCommand(
       .argument("[name]", "one service (default: all)", serviceNameArgument)
       .description("list services, and whether they run"),
   )
-    .addHelpText("after", "\nExample:\n  $ roomhub service status\n  $ roomhub service status join")
+    .addHelpText("after", examples("roomhub service status", "roomhub service status join"))
     .action((name: string | undefined, { json }: { json?: boolean }) =>
       showServices(context, name, json === true),
     );
@@ -54,7 +54,10 @@ function addInstallCommands(service: Command, context: CliContext, words: readon
     .description("install a service that runs serve or join, and start it")
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub service install serve --lan --port 6060\n  $ roomhub service install join http://192.168.1.5:5050/rooms/ABC234",
+      examples(
+        "roomhub service install serve --lan --port 6060",
+        "roomhub service install join http://192.168.1.5:5050/rooms/ABC234",
+      ),
     );
   const request = (command: Command, { name, print }: InstallOptionValues): ServiceRequest => ({
     name,
@@ -65,7 +68,7 @@ function addInstallCommands(service: Command, context: CliContext, words: readon
 
   const serve = install.command("serve").description("keep a hub running");
   addInstallOptions(addJsonOption(addHubFlags(serve)), "serve")
-    .addHelpText("after", "\nExample:\n  $ roomhub service install serve --lan --port 6060")
+    .addHelpText("after", examples("roomhub service install serve --lan --port 6060"))
     .action(async (values: HubFlagValues & InstallOptionValues) => {
       const { file } = await resolveHubConfig(context, values);
       await installService(context, { ...request(serve, values), configFile: file });
@@ -78,7 +81,9 @@ function addInstallCommands(service: Command, context: CliContext, words: readon
   addInstallOptions(addJoinOptions(join), "join")
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub service install join http://192.168.1.5:5050/rooms/ABC234 \\\n      --model llama3.2 --name lab",
+      examples(
+        "roomhub service install join http://192.168.1.5:5050/rooms/ABC234 \\\n      --model llama3.2 --name lab",
+      ),
     )
     .action(async (room: string, values: JoinOptionValues & InstallOptionValues) => {
       inviteOf(room, values);

@@ -1,7 +1,9 @@
 import { HubUnreachableError } from "@roomhub/client";
 import type { HubEvent } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import type { CliContext, Client, SuspendedScreen } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
+import type { SuspendedScreen } from "../terminal/terminal.ts";
 import {
   aComplete,
   aFailure,

@@ -1,11 +1,14 @@
-import { followRoom, roomSource } from "@roomhub/room-state";
+import { followRoom, type LogLine, roomSource } from "@roomhub/room-state";
 import type { Command } from "commander";
+import type { Invite } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
-import { addHubOption, givenHub } from "../options.ts";
+import { addHubOption, examples, givenHub } from "../options.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { showOnScreen } from "../top/show-on-screen.ts";
-import { showAsLines } from "../top/show-as-lines.ts";
+import { createRowFeed } from "../terminal/row-feed.ts";
+import { clockTime, colorsFor, safe } from "../terminal/text.ts";
+import type { Show } from "../top/view.ts";
 
 export function addTopCommand(program: Command, context: CliContext): void {
   const command = addHubOption(
@@ -16,7 +19,7 @@ export function addTopCommand(program: Command, context: CliContext): void {
   )
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub top ABC234\n\nq or Ctrl+C quits. In a pipe, one line per finished request and change.",
+      `${examples("roomhub top ABC234")}\n\nq or Ctrl+C quits. In a pipe, one line per finished request and change.`,
     )
     .action((target: string | undefined) => watch(context, { target, hubUrl: givenHub(command) }));
 }
@@ -42,4 +45,30 @@ async function watch(context: CliContext, named: Named): Promise<void> {
       show.close();
     }
   });
+}
+
+/** Prints each line of the room's log, for a pipe. Lines about requests are rate-limited. */
+function showAsLines(context: CliContext, { room: code }: Invite): Show {
+  const feed = createRowFeed(context, context.stdout);
+  const colors = colorsFor(context, context.stdout);
+  let printed = 0;
+  let isWatching = false;
+  const lineOf = ({ atMs, text }: LogLine) => `${colors.dim(clockTime(atMs))} ${safe(text)}`;
+  return {
+    update({ log, logged }, link) {
+      if (link.kind === "open" && !isWatching) {
+        isWatching = true;
+        context.stderr.write(`watching room ${code}\n`);
+      }
+      const fresh = log.slice(Math.max(0, log.length - (logged - printed)));
+      printed = logged;
+      for (const line of fresh) {
+        if (line.requestId === undefined) feed.line(lineOf(line));
+        else feed.row({ render: () => lineOf(line), isFailed: line.level === "error" });
+      }
+    },
+    close() {
+      feed.close();
+    },
+  };
 }

@@ -1,6 +1,7 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import {
   aComplete,
   aFailure,

@@ -7,10 +7,10 @@ import { CommandError } from "../exit-code.ts";
 import { addBudgetOptions, budgetOf, type BudgetOptionValues } from "../sharing/budget-options.ts";
 import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
 import { type HubConfig, resolveHubConfig } from "../hosting/hub-config.ts";
-import { type LaunchedHub, launchHub, failOnCutRequests } from "../hosting/hub-launch.ts";
+import { failOnCutRequests, type LaunchedHub, launchHub } from "../hosting/hub-launch.ts";
 import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
 import { credentialsProblem } from "../sharing/found-server.ts";
-import { addJsonOption, addQuietOption, endpointArgument } from "../options.ts";
+import { addJsonOption, addQuietOption, endpointArgument, examples } from "../options.ts";
 import {
   addHeaderOptions,
   addPasswordOptions,
@@ -21,15 +21,14 @@ import {
 } from "../secrets.ts";
 import { replaceDemo, startDemo } from "../demo/replace-demo.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
-import { writeJson } from "../terminal/text.ts";
+import { reasonOf, safe, writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
-import { savedHostToken, serveAnyModel } from "../rooms/host-token.ts";
-import { findOrCreateRoom } from "../hosting/up-room.ts";
-import { type Sharing, shareModel, reportProblems } from "../hosting/up-sharing.ts";
+import { findOrCreateRoom, savedHostToken, serveAnyModel } from "../rooms/host-token.ts";
+import { reportProblems, shareModel, type Sharing } from "../hosting/up-sharing.ts";
 import { prepareHandout } from "../handout/prepare-handout.ts";
 import { watchUrlOf } from "../rooms/invite-text.ts";
-import { startMonitor } from "../monitor/start-monitor.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
+import type { MonitorOptions } from "../monitor/page-server.ts";
 
 interface UpOptionValues
   extends HubFlagValues, PasswordOptionValues, HeaderOptionValues, BudgetOptionValues {
@@ -83,10 +82,7 @@ export function addUpCommand(program: Command, context: CliContext): void {
     .option("--any-model", "serve every model name that is requested, with any participant")
     .option("--no-monitor", "print no link to the page that watches the room");
   addBudgetOptions(command)
-    .addHelpText(
-      "after",
-      "\nExample:\n  $ roomhub up --lan\n  $ roomhub up --port 6060 --model llama3.2",
-    )
+    .addHelpText("after", examples("roomhub up --lan", "roomhub up --port 6060 --model llama3.2"))
     .action((values: UpOptionValues) => up(context, values));
 }
 
@@ -248,4 +244,27 @@ function noSuchModel(model: string): CommandError {
     `No model server on this machine has ${model}`,
     "start one, or leave out --model to try the demo model",
   );
+}
+
+/**
+ * Serves the page beside a hub, on the loopback address. Without it the hub is as useful, so a failure is only reported.
+ *
+ * @param closers - gets what closes it
+ * @returns its URL
+ */
+async function startMonitor(
+  context: CliContext,
+  room: MonitorOptions["room"],
+  closers: (() => Promise<void>)[],
+): Promise<string | undefined> {
+  try {
+    const page = await context.serveMonitor({ port: undefined, room });
+    closers.push(() => page.close());
+    return `http://127.0.0.1:${page.port}`;
+  } catch (error) {
+    context.stderr.write(
+      `! The page that watches the room is not served: ${safe(reasonOf(error))}\n`,
+    );
+    return undefined;
+  }
 }

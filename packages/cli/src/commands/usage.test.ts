@@ -1,6 +1,6 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { aComplete, aFailure, capture, makeWorld } from "../test-context.fixture.ts";
 
 /** Timers that fire when the test says so. */

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../options.ts";
 import { canErase } from "../terminal/progress.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { duration, safe, writeJson } from "../terminal/text.ts";
-import { usageJson, UsageSums } from "../usage/usage-sums.ts";
-import { createUsageScreen, usageTable } from "../usage/usage-table.ts";
+import { usageJson, UsageSums } from "../report/usage-sums.ts";
+import { createUsageScreen, usageTable } from "../report/report-tables.ts";
 
 const intervalMs = 1_000;
 
@@ -16,7 +16,7 @@ export function addUsageCommand(program: Command, context: CliContext): void {
       .argument("<room>", "room code or invite URL")
       .description("count requests and tokens per person, participant and model from now on"),
   )
-    .addHelpText("after", "\nExample:\n  $ roomhub usage ABC234\n  $ roomhub usage ABC234 --json")
+    .addHelpText("after", examples("roomhub usage ABC234", "roomhub usage ABC234 --json"))
     .action((room: string, options: HubOptionValues) => countUsage(context, room, options));
 }
 

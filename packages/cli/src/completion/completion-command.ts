@@ -5,6 +5,7 @@ import { fishScript } from "./fish-script.ts";
 import { powershellScript } from "./powershell-script.ts";
 import { zshScript } from "./zsh-script.ts";
 import type { CliContext } from "../context.ts";
+import { examples } from "../options.ts";
 
 const scripts = {
   bash: bashScript,
@@ -26,7 +27,12 @@ export function addCompletionCommand(
     .description("print a script that completes commands and options")
     .addHelpText(
       "after",
-      '\nExample:\n  $ eval "$(roomhub completion bash)"\n  $ roomhub completion zsh > ~/.zfunc/_roomhub\n  $ roomhub completion fish > ~/.config/fish/completions/roomhub.fish\n  $ roomhub completion powershell >> $PROFILE',
+      examples(
+        'eval "$(roomhub completion bash)"',
+        "roomhub completion zsh > ~/.zfunc/_roomhub",
+        "roomhub completion fish > ~/.config/fish/completions/roomhub.fish",
+        "roomhub completion powershell >> $PROFILE",
+      ),
     )
     .action(async (shell: keyof typeof scripts) => {
       context.stdout.write(scripts[shell](completionTable(await wholeProgram())));

@@ -1,19 +1,11 @@
 import { createSseReader } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import {
-  type ResponseEnd,
-  type ChatSurface,
-  readStreamedResponse,
   readJsonResponse,
+  readStreamedResponse,
+  type ResponseEnd,
 } from "../chat/response-reader.ts";
 import { startDemoProvider } from "./demo-provider.ts";
-
-interface ResponsesEvent {
-  type: string;
-  sequence_number: number;
-  delta?: string;
-  response: { output: { content: { text: string }[] }[]; usage: { output_tokens: number } };
-}
 
 const options = { wordMs: 0 };
 
@@ -21,32 +13,27 @@ async function post(endpoint: string, path: string, body: unknown): Promise<Resp
   return fetch(`${endpoint}/${path}`, { method: "POST", body: JSON.stringify(body) });
 }
 
-async function read(response: Response, surface: ChatSurface): Promise<[string, ResponseEnd]> {
+async function read(response: Response): Promise<[string, ResponseEnd]> {
   let text = "";
   const listener = { onText: (part: string) => (text += part), onReasoning: () => {} };
   const end = response.headers.get("content-type")?.startsWith("text/event-stream")
-    ? await readStreamedResponse(response.body!, surface, listener)
-    : readJsonResponse(await response.text(), surface, listener);
+    ? await readStreamedResponse(response.body!, "chat", listener)
+    : readJsonResponse(await response.text(), "chat", listener);
   return [text, end];
 }
 
-test.each<[ChatSurface, string, object]>([
-  ["chat", "chat/completions", { messages: [{ role: "user", content: "Hi there" }] }],
-  ["responses", "responses", { input: "Hi there" }],
-])(
-  "the demo model identifies itself on the %s surface, streamed and not",
-  async (surface, path, ask) => {
-    await using demo = await startDemoProvider(options);
-    for (const stream of [true, false]) {
-      const response = await post(demo.endpoint, path, { model: "demo", stream, ...ask });
-      const [text, end] = await read(response, surface);
-      expect(text).toContain("demo model, not a language model");
-      expect(text).toContain('Your prompt: "Hi there"');
-      expect(text).toMatch(/as soon as one runs on the host.s machine/);
-      expect(end.kind).toBe("complete");
-    }
-  },
-);
+test("the demo model identifies itself, streamed and not", async () => {
+  await using demo = await startDemoProvider(options);
+  const messages = [{ role: "user", content: "Hi there" }];
+  for (const stream of [true, false]) {
+    const body = { model: "demo", stream, messages };
+    const [text, end] = await read(await post(demo.endpoint, "chat/completions", body));
+    expect(text).toContain("demo model, not a language model");
+    expect(text).toContain('Your prompt: "Hi there"');
+    expect(text).toMatch(/as soon as one runs on the host.s machine/);
+    expect(end.kind).toBe("complete");
+  }
+});
 
 test("the demo model lists itself", async () => {
   await using demo = await startDemoProvider(options);
@@ -69,30 +56,16 @@ test("a chat stream has a usage chunk of its own only when requested, and ends w
   }
 });
 
-test("a responses stream counts its events and repeats the whole text at the end", async () => {
+test("a token limit truncates the reply and reports it", async () => {
   await using demo = await startDemoProvider(options);
-  const text = await (await post(demo.endpoint, "responses", { input: "x", stream: true })).text();
-  const events = dataOf(text).map((frame) => JSON.parse(frame) as ResponsesEvent);
-  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, i) => i));
-  expect(events[0]!.type).toBe("response.created");
-  const last = events.at(-1)!;
-  expect(last.type).toBe("response.completed");
-  const deltas = events.filter(({ type }) => type === "response.output_text.delta");
-  expect(last.response.output[0]!.content[0]!.text).toBe(deltas.map(({ delta }) => delta).join(""));
-  expect(last.response.usage.output_tokens).toBe(deltas.length);
-});
-
-test.each([
-  ["chat/completions", { messages: [], max_tokens: 3 }, '"finish_reason":"length"'],
-  ["responses", { input: "x", max_output_tokens: 3 }, '"status":"incomplete"'],
-])("a token limit on %s truncates the reply and reports it", async (path, ask, sign) => {
-  await using demo = await startDemoProvider(options);
-  expect(await (await post(demo.endpoint, path, ask)).text()).toContain(sign);
+  const body = { messages: [], max_tokens: 3 };
+  const text = await (await post(demo.endpoint, "chat/completions", body)).text();
+  expect(text).toContain('"finish_reason":"length"');
 });
 
 test.each([
   ["chat/completions", "{", 400],
-  ["embeddings", "{}", 404],
+  ["responses", "{}", 404],
 ])("%s with the body %s responds with %i as JSON", async (path, body, status) => {
   await using demo = await startDemoProvider(options);
   const response = await fetch(`${demo.endpoint}/${path}`, { method: "POST", body });

@@ -1,13 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import {
-  chatBody,
-  chatChunks,
-  type DemoReply,
-  responsesBody,
-  responsesEvents,
-} from "./demo-shapes.ts";
+import { listen } from "../local-server.ts";
+import { reasonOf } from "../terminal/text.ts";
 
 /** The name the demo model is served under. */
 export const demoModel = "demo";
@@ -23,6 +18,24 @@ export interface DemoProviderOptions {
   wordMs?: number | undefined;
 }
 
+/** The demo model's reply; every word counts as one token. */
+interface DemoReply {
+  model: string;
+  /** With their trailing spaces. */
+  words: string[];
+  /** Whether the request's token limit truncated it. */
+  isCut: boolean;
+  inputTokens: number;
+  createdSeconds: number;
+}
+
+/** One frame of a stream, as sent. */
+interface DemoFrame {
+  text: string;
+  /** A word is sent after a pause. */
+  isWord: boolean;
+}
+
 interface DemoRequest {
   prompt: string;
   isStream: boolean;
@@ -34,26 +47,17 @@ const maxBodyBytes = 64 * 1024 * 1024;
 
 /**
  * An OpenAI-compatible server on a free loopback port that responds with a text about itself, so that a room can be tried
- * without a model on the machine. It never pretends to be a model.
+ * without a model on the machine. It never pretends to be a model. It has chat completions alone: its participant translates
+ * other requests, as for any server.
  */
 export async function startDemoProvider(options: DemoProviderOptions = {}): Promise<DemoProvider> {
   const server = createServer((request, response) => {
     respond(request, response, options).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
-      else sendError(response, 400, error instanceof Error ? error.message : String(error));
+      else sendError(response, 400, reasonOf(error));
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  const close = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
-  };
+  const { port, close } = await listen(server, "127.0.0.1", 0);
   return { endpoint: `http://127.0.0.1:${port}/v1`, close, [Symbol.asyncDispose]: close };
 }
 
@@ -74,12 +78,6 @@ async function respond(
       if (!parsed.isStream) return sendJson(response, 200, chatBody(reply));
       return stream(response, chatChunks(reply, parsed.includesUsage), options);
     }
-    case "POST /v1/responses": {
-      const parsed = await readRequest(request);
-      const reply = compose(parsed);
-      if (!parsed.isStream) return sendJson(response, 200, responsesBody(reply));
-      return stream(response, responsesEvents(reply), options);
-    }
     default:
       return sendError(response, 404, `There is nothing at ${route}`);
   }
@@ -88,7 +86,7 @@ async function respond(
 /** Writes one frame per word, as a model would; stops when the client disconnects. */
 async function stream(
   response: ServerResponse,
-  frames: Iterable<{ text: string; isWord: boolean }>,
+  frames: Iterable<DemoFrame>,
   { wordMs = 40 }: DemoProviderOptions,
 ): Promise<void> {
   const disconnected = new AbortController();
@@ -126,6 +124,66 @@ function compose(request: DemoRequest): DemoReply {
   };
 }
 
+/** A chat completion that is not streamed. */
+function chatBody(reply: DemoReply): object {
+  const message = { role: "assistant", content: reply.words.join("").trimEnd(), refusal: null };
+  return {
+    ...chatHead(reply, "chat.completion"),
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(reply) }],
+    usage: chatUsage(reply),
+  };
+}
+
+/**
+ * A chat completion, streamed. Usage has a chunk of its own when it was requested; else the last chunk with a choice
+ * carries it, because some clients fail on an unrequested chunk without choices.
+ */
+function* chatChunks(reply: DemoReply, includesUsage: boolean): Generator<DemoFrame> {
+  const head = chatHead(reply, "chat.completion.chunk");
+  const choice = (delta: object, finish_reason: string | null) => [
+    { index: 0, delta, logprobs: null, finish_reason },
+  ];
+  const frame = (chunk: object, isWord = false): DemoFrame => ({
+    text: `data: ${JSON.stringify(chunk)}\n\n`,
+    isWord,
+  });
+  yield frame({ ...head, choices: choice({ role: "assistant", content: "" }, null) });
+  for (const word of reply.words) {
+    yield frame({ ...head, choices: choice({ content: word }, null) }, true);
+  }
+  const usage = chatUsage(reply);
+  const last = { ...head, choices: choice({}, finishReason(reply)) };
+  if (includesUsage) {
+    yield frame(last);
+    yield frame({ ...head, choices: [], usage });
+  } else {
+    yield frame({ ...last, usage });
+  }
+  yield { text: "data: [DONE]\n\n", isWord: false };
+}
+
+function chatHead(reply: DemoReply, object: string): object {
+  return {
+    id: `chatcmpl_${randomUUID().replaceAll("-", "")}`,
+    object,
+    created: reply.createdSeconds,
+    model: reply.model,
+    system_fingerprint: "roomhub-demo",
+  };
+}
+
+function chatUsage({ inputTokens, words }: DemoReply): object {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: words.length,
+    total_tokens: inputTokens + words.length,
+  };
+}
+
+function finishReason(reply: DemoReply): string {
+  return reply.isCut ? "length" : "stop";
+}
+
 async function readRequest(request: IncomingMessage): Promise<DemoRequest> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -136,16 +194,16 @@ async function readRequest(request: IncomingMessage): Promise<DemoRequest> {
   }
   const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Record<string, unknown>;
   const streamOptions = body["stream_options"] as { include_usage?: unknown } | null | undefined;
-  const limits = [body["max_completion_tokens"], body["max_output_tokens"], body["max_tokens"]];
+  const limits = [body["max_completion_tokens"], body["max_tokens"]];
   return {
-    prompt: lastText(body["input"] ?? body["messages"]),
+    prompt: lastText(body["messages"]),
     isStream: body["stream"] === true,
     includesUsage: streamOptions?.include_usage === true,
     maxTokens: limits.find((limit): limit is number => typeof limit === "number" && limit >= 1),
   };
 }
 
-/** The text of the last message, in any of the shapes that `input` and `messages` allow. */
+/** The text of the last message, in any of the shapes that `messages` allows. */
 function lastText(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return lastText(value.at(-1));

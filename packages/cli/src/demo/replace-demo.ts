@@ -8,7 +8,7 @@ import {
   serverText,
 } from "../sharing/found-server.ts";
 import { sortServers } from "../sharing/served-kind.ts";
-import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
+import { clockTime, colorsFor, reasonOf, safe, writeJson } from "../terminal/text.ts";
 
 /** Local servers respond within a millisecond, so frequent queries cost nothing. */
 const queryAgainMs = 3_000;
@@ -57,8 +57,7 @@ export function replaceDemo(
   };
   const done = replace().catch((error: unknown) => {
     // The demo keeps running, so the room stays as announced.
-    const reason = error instanceof Error ? error.message : String(error);
-    say(colors.yellow(`the model server could not be shared: ${safe(reason)}`));
+    say(colors.yellow(`the model server could not be shared: ${safe(reasonOf(error))}`));
   });
   return {
     stop() {

@@ -1,13 +1,34 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
-import type { HealthResponse, ParticipantSummary, Room, RouteExplanation } from "@roomhub/protocol";
+import type {
+  HealthResponse,
+  HubEvent,
+  ParticipantSummary,
+  Room,
+  RouteExplanation,
+} from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
-import { CommandError, EXIT, exitCodeOf } from "../exit-code.ts";
+import { CommandError, EXIT, type ExitCode, exitCodeOf } from "../exit-code.ts";
 import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { duration, safe } from "../terminal/text.ts";
-import type { EventWatch } from "./event-watch.ts";
-import { failed, type Finding } from "./finding.ts";
 import type { Machine } from "./machine.ts";
+
+/** The events of a room, from the stream's first bytes on. */
+export interface EventWatch {
+  /** The end of a request, past or still to come; undefined when the signal aborts first. */
+  endOf(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined>;
+  /**
+   * The latest start of a request that has not ended yet; undefined when there is none.
+   *
+   * @param selector - the request's `model` field
+   */
+  runningFor(selector: string): RequestStart | undefined;
+  close(): void;
+}
+
+export type RequestStart = Extract<HubEvent, { type: "llm.request" }>;
+
+export type RequestEnd = Extract<HubEvent, { type: "llm.complete" | "llm.error" }>;
 
 /** What to check, and the results that later checks read. */
 export interface Examination {
@@ -132,4 +153,35 @@ function findingOf(error: unknown, { context, hubUrl }: Examination): Finding {
   );
   const fix = error.hint === undefined ? undefined : hintHere(context, error.hint, hubUrl);
   return failed(error.message, fix, { exitCode: exitCodeOf(error), details });
+}
+
+/** The result of a check. `skipped` is neither good nor bad: it could not run, or there was nothing to check. */
+export interface Finding {
+  verdict: "ok" | "failed" | "skipped";
+  /** one sentence, without a full stop */
+  found: string;
+  /** the next step, as a command where there is one */
+  fix: string | undefined;
+  /** one line each, as for the participants of a room */
+  details: readonly string[];
+  /** the command's exit code when this is the first failure */
+  exitCode: ExitCode;
+}
+
+export function ok(found: string, details: readonly string[] = []): Finding {
+  return { verdict: "ok", found, fix: undefined, details, exitCode: EXIT.ok };
+}
+
+export function failed(
+  found: string,
+  fix: string | undefined,
+  more: { exitCode?: ExitCode; details?: readonly string[] } = {},
+): Finding {
+  const { exitCode = EXIT.failure, details = [] } = more;
+  return { verdict: "failed", found, fix, details, exitCode };
+}
+
+/** @param fix - how to make the check possible */
+export function skipped(found: string, fix?: string, details: readonly string[] = []): Finding {
+  return { verdict: "skipped", found, fix, details, exitCode: EXIT.ok };
 }

@@ -1,15 +1,21 @@
 import type { Load } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { runChecks, type Check, type CheckResult, type Examination } from "./check.ts";
+import {
+  type Check,
+  type CheckResult,
+  type Examination,
+  type Finding,
+  runChecks,
+} from "./check.ts";
 import { CHECKS } from "./checks.ts";
-import type { Finding } from "./finding.ts";
 import type { Machine } from "./machine.ts";
 import { aClient, healthyMachine, answering } from "./doctor.fixture.ts";
-import type { RequestStart } from "./event-watch.ts";
+import type { RequestStart } from "./check.ts";
 import { requestCheck } from "./request-check.ts";
 import { ollamaWith, refusing } from "../snapshots/scenery.fixture.ts";
 import { aParticipant, aRoom, makeWorld } from "../test-context.fixture.ts";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 
 interface Case {
   hubUrl?: string;

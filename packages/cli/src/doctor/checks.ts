@@ -1,12 +1,10 @@
 import type { Check } from "./check.ts";
-import { clockCheck } from "./clock-check.ts";
-import { hubCheck } from "./hub-check.ts";
+import { clockCheck, hubCheck } from "./hub-check.ts";
 import { modelCheck } from "./model-check.ts";
 import { participantsCheck } from "./participants-check.ts";
 import { portCheck } from "./port-check.ts";
-import { programCheck } from "./program-check.ts";
+import { programCheck, proxyCheck } from "./machine-checks.ts";
 import { providerCheck } from "./provider-check.ts";
-import { proxyCheck } from "./proxy-check.ts";
 import { requestCheck } from "./request-check.ts";
 import { roomCheck } from "./room-check.ts";
 import { streamCheck } from "./stream-check.ts";

@@ -1,7 +1,8 @@
 import type { HealthResponse, RouteExplanation } from "@roomhub/protocol";
 import { Command } from "commander";
 import { addDoctorCommand } from "../commands/doctor.ts";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { refusing } from "../snapshots/scenery.fixture.ts";
 import { aParticipant, aRoom, makeWorld, type World } from "../test-context.fixture.ts";
 import type { Machine } from "./machine.ts";

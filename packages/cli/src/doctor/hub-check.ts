@@ -1,11 +1,10 @@
 import { RoomhubError } from "@roomhub/client";
-import { type HubEntry, programLine } from "@roomhub/protocol";
+import { type HubEntry, isLoopbackHost, programLine } from "@roomhub/protocol";
 import { EXIT } from "../exit-code.ts";
 import { countOf, duration, safe } from "../terminal/text.ts";
-import type { Check, Examination } from "./check.ts";
-import { failed, type Finding, ok, skipped } from "./finding.ts";
+import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";
 import { isOfAnotherServer, modelServerProblem } from "../sharing/found-server.ts";
-import { isThisMachine, portOf } from "../rooms/hub-address.ts";
+import { portOf } from "../rooms/hub-address.ts";
 
 /** Whether the server is a hub, is healthy, and has a compatible version. */
 export const hubCheck: Check = {
@@ -101,7 +100,7 @@ async function noHub({ context, hubUrl }: Examination, error: RoomhubError): Pro
   const modelServer = await modelServerProblem(context, hubUrl);
   if (modelServer !== undefined) throw modelServer;
   const url = new URL(hubUrl);
-  const isHere = isThisMachine(url.hostname);
+  const isHere = isLoopbackHost(url.hostname);
   const fix =
     error.hint?.startsWith("use ") === true
       ? error.hint
@@ -112,3 +111,23 @@ async function noHub({ context, hubUrl }: Examination, error: RoomhubError): Pro
     exitCode: EXIT.unreachable,
   });
 }
+
+/** Larger than network delay alone explains. */
+const largestSkewMs = 60_000;
+
+/** Certificates and event timestamps depend on the clocks of both machines. */
+export const clockCheck: Check = {
+  name: "clock",
+  waitsFor: "nothing",
+  timeoutMs: 1_000,
+  run({ clockSkewMs }) {
+    if (clockSkewMs === undefined) return skipped("needs the hub");
+    const apart = duration(Math.abs(clockSkewMs));
+    if (Math.abs(clockSkewMs) <= largestSkewMs) return ok(`within ${apart} of the hub's`);
+    const direction = clockSkewMs > 0 ? "behind" : "ahead of";
+    return failed(
+      `this machine's clock is ${apart} ${direction} the hub's`,
+      "synchronize both clocks: sudo timedatectl set-ntp true",
+    );
+  },
+};

@@ -2,8 +2,7 @@ import type { RouteExplanation, RouteVerdict } from "@roomhub/protocol";
 import { exitCodeOfStatus } from "../exit-code.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
 import { safe } from "../terminal/text.ts";
-import type { Check } from "./check.ts";
-import { failed, ok, skipped } from "./finding.ts";
+import { type Check, failed, ok, skipped } from "./check.ts";
 
 /** Whether a participant would serve the requested model. */
 export const modelCheck: Check = {

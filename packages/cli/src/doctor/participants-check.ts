@@ -1,8 +1,7 @@
 import type { ParticipantSummary, RouteCandidate } from "@roomhub/protocol";
 import { loadSentence } from "../terminal/load-text.ts";
 import { safe, shellWord } from "../terminal/text.ts";
-import type { Check, Examination } from "./check.ts";
-import { failed, ok, skipped } from "./finding.ts";
+import { type Check, type Examination, failed, ok, skipped } from "./check.ts";
 
 /** Further ones are only counted. */
 const listed = 20;

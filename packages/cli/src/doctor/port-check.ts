@@ -1,8 +1,8 @@
+import { isLoopbackHost } from "@roomhub/protocol";
 import { EXIT } from "../exit-code.ts";
-import { isThisMachine, portFlag, portOf, defaultPort } from "../rooms/hub-address.ts";
+import { portFlag, portOf, defaultPort } from "../rooms/hub-address.ts";
 import { safe } from "../terminal/text.ts";
-import type { Check, Examination } from "./check.ts";
-import { failed, type Finding, ok, skipped } from "./finding.ts";
+import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";
 
 /** Whether the hub's port accepts connections. */
 export const portCheck: Check = {
@@ -41,7 +41,7 @@ function unreachable(
       ? `; or check a remote hub: ${commandName} doctor http://HOST:${defaultPort}`
       : "";
   const exitCode = EXIT.unreachable;
-  if (code === "ECONNREFUSED" && isThisMachine(host)) {
+  if (code === "ECONNREFUSED" && isLoopbackHost(host)) {
     return failed(
       `port ${port} is closed: no hub is running on this machine`,
       `${commandName} up${flag}${elsewhere}`,
@@ -61,7 +61,7 @@ function unreachable(
     code === "ECONNREFUSED"
       ? `${safe(host)} is reachable, but its port ${port} is closed`
       : `port ${port} at ${safe(host)} cannot be reached (${code})`;
-  const fix = isThisMachine(host)
+  const fix = isLoopbackHost(host)
     ? `${commandName} up${flag}`
     : `on that machine, start the hub with --lan${flag}; then check its firewall`;
   return failed(what, fix, { exitCode });

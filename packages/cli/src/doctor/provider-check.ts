@@ -1,4 +1,4 @@
-import { checkEndpoint, urlBelow } from "@roomhub/protocol";
+import { checkEndpoint, isLoopbackHost, serverRoot, urlBelow } from "@roomhub/protocol";
 import {
   credentialsProblem,
   findModelServers,
@@ -8,10 +8,8 @@ import {
   serverText,
 } from "../sharing/found-server.ts";
 import { countOf, safe, shellWord } from "../terminal/text.ts";
-import type { Check, Examination } from "./check.ts";
-import { failed, type Finding, ok, skipped } from "./finding.ts";
-import { isThisMachine } from "../rooms/hub-address.ts";
-import { slotsText } from "./slots.ts";
+import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";
+import type { CliContext } from "../context.ts";
 
 /** Whether this machine's model servers respond, and their models. A named one must respond, the default ones may. */
 export const providerCheck: Check = {
@@ -90,11 +88,11 @@ function modelsUrl(endpoint: string): string {
 
 /** Endpoints on this machine that a hub on this machine calls directly. */
 function endpointsHere({ hubUrl, participants = [] }: Examination): string[] {
-  if (!isThisMachine(new URL(hubUrl).hostname)) return [];
+  if (!isLoopbackHost(new URL(hubUrl).hostname)) return [];
   const dialled = participants
     .filter(({ connection }) => connection.path === "direct")
     .map(({ endpoint }) => endpoint)
-    .filter((endpoint) => URL.canParse(endpoint) && isThisMachine(new URL(endpoint).hostname));
+    .filter((endpoint) => URL.canParse(endpoint) && isLoopbackHost(new URL(endpoint).hostname));
   return [...new Set(dialled)].slice(0, 8);
 }
 
@@ -120,4 +118,53 @@ function stateOf({ readiness, status, models }: FoundServer): string {
   if (models === undefined) return `does not list its models (${status})`;
   if (models.length === 0) return "no models";
   return modelsText(models);
+}
+
+const timeoutMs = 1_500;
+
+/**
+ * What a llama-server reports about its slots, such as `2 slots, 1 busy`; undefined for every other server.
+ *
+ * A sleeping server is not queried for busy slots, since that would load its model.
+ */
+export async function slotsText(
+  context: CliContext,
+  endpoint: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<string | undefined> {
+  const check = checkEndpoint(endpoint);
+  if (!check.ok) return undefined;
+  const root = serverRoot(check.baseUrl);
+  const props = await getJson(context, urlBelow(root, "/props"), headers);
+  const slots = (props as { total_slots?: unknown } | undefined)?.total_slots;
+  if (!Number.isInteger(slots)) return undefined;
+  const { endpoint_slots: hasList, is_sleeping: isAsleep } = props as Record<string, unknown>;
+  const all = `${String(slots)} ${slots === 1 ? "slot" : "slots"}`;
+  if (isAsleep === true) return `${all}, sleeping`;
+  const list =
+    hasList === true ? await getJson(context, urlBelow(root, "/slots"), headers) : undefined;
+  if (!Array.isArray(list)) return all;
+  const busy = list.filter((slot: { is_processing?: unknown } | null) => {
+    return slot?.is_processing === true;
+  });
+  return `${all}, ${busy.length} busy`;
+}
+
+/** @returns undefined when there is no JSON response */
+async function getJson(
+  { fetch }: CliContext,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  try {
+    const response = await fetch(url, {
+      headers: { accept: "application/json", ...headers },
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    return response.ok ? await response.json() : undefined;
+  } catch {
+    // Not a llama-server, so there are no slots to show.
+    return undefined;
+  }
 }

@@ -3,8 +3,7 @@ import { isForOthers, joinLine, pastedHub, type Room } from "@roomhub/protocol";
 import { explainUnknownRoom } from "../rooms/choose-room.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { countOf, safe, shellWord } from "../terminal/text.ts";
-import type { Check, Examination } from "./check.ts";
-import { failed, type Finding, ok, skipped } from "./finding.ts";
+import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";
 
 /** Whether the hub has the room; when none is named, its only room. */
 export const roomCheck: Check = {

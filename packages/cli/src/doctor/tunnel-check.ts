@@ -1,7 +1,6 @@
 import { HubUnreachableError } from "@roomhub/client";
 import { ERROR_STATUS } from "@roomhub/protocol";
-import type { Check } from "./check.ts";
-import { failed, type Finding, ok, skipped } from "./finding.ts";
+import { type Check, failed, type Finding, ok, skipped } from "./check.ts";
 
 /** Room codes contain letters and digits only, so no participant matches. */
 const noParticipant = { room: "------", id: "doctor" };

@@ -1,7 +1,10 @@
-import * as fc from "fast-check";
 import { gunzipSync } from "node:zlib";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { packPackage, type PackageFile } from "./pack.ts";
+import { type PackageFile, packPackage, repackPackage, withContents } from "./pack.ts";
 
 const bin: PackageFile = { path: "bin/roomhub.js", body: Buffer.from("#!/usr/bin/env node\n") };
 const manifest: PackageFile = { path: "package.json", body: Buffer.from("{}") };
@@ -59,3 +62,34 @@ function filesIn(tar: Buffer): Map<string, string> {
   }
   return found;
 }
+
+const published = withContents([
+  { path: "package.json", body: Buffer.from("{}") },
+  { path: "dist/main.js", body: Buffer.from("run()") },
+]);
+
+async function installed(files: readonly PackageFile[]) {
+  const folder = await mkdtemp(join(tmpdir(), "roomhub-contents-"));
+  for (const { path, body } of files) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), body);
+  }
+  return {
+    folder,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
+
+test("an installed package packs to the bytes that were published, whatever else is in its folder", async () => {
+  await using copy = await installed([
+    ...published,
+    { path: "dist/main.js.map", body: Buffer.from("{}") },
+  ]);
+  expect(await repackPackage(copy.folder)).toEqual(packPackage(published));
+});
+
+test("a package that was changed is not handed on", async () => {
+  await using copy = await installed(published);
+  await writeFile(join(copy.folder, "dist/main.js"), "run();");
+  await expect(repackPackage(copy.folder)).rejects.toThrow(/install it again/);
+});

@@ -1,6 +1,6 @@
 import type { CliContext } from "../context.ts";
 import type { LaunchedHub } from "../hosting/hub-launch.ts";
-import { safe } from "../terminal/text.ts";
+import { reasonOf, safe } from "../terminal/text.ts";
 
 /**
  * Makes the program before it is requested, where others can reach the hub, and prints what its digest is: those who run it
@@ -20,9 +20,8 @@ export async function prepareHandout(
       context.stderr.write(`SHA-512 of roomhub-${context.version}.tgz, as handed out: ${sha512}\n`);
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     context.stderr.write(
-      `! The program is not handed out: ${safe(reason)} Others need an installed roomhub\n`,
+      `! The program is not handed out: ${safe(reasonOf(error))} Others need an installed roomhub\n`,
     );
   }
 }

@@ -4,6 +4,7 @@ import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 import { HUB_SETTINGS, type HubSettings, SETTING_NAMES, type SettingName } from "./hub-settings.ts";
 import { nearest } from "../terminal/nearest.ts";
+import { reasonOf } from "../terminal/text.ts";
 
 const defaultFile = "roomhub.config.json";
 
@@ -65,8 +66,9 @@ async function readText(
   } catch (error) {
     const isMissing = (error as { code?: unknown }).code === "ENOENT";
     if (path === undefined && isMissing) return undefined;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The config file ${path ?? defaultFile} cannot be read: ${reason}`);
+    throw new UsageError(
+      `The config file ${path ?? defaultFile} cannot be read: ${reasonOf(error)}`,
+    );
   }
 }
 

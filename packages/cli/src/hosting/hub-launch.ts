@@ -1,13 +1,12 @@
-import { HealthResponse, type PastedHub } from "@roomhub/protocol";
-import { isBlockedPort } from "./blocked-port.ts";
+import { HealthResponse, isLoopbackHost, type PastedHub } from "@roomhub/protocol";
+import type { HubOptions, LogFormat } from "@roomhub/hub";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { ipv4Addresses } from "../rooms/find-rooms.ts";
-import { defaultPort } from "../rooms/hub-address.ts";
-import { type HubConfig, hasPrecedence, overriddenLimits } from "./hub-config.ts";
-import type { HubOptions, LogFormat, OpenedRoomStore, RunningHub } from "../services.ts";
-import { type JoinedCluster, joinCluster } from "../cluster/join-cluster.ts";
-import { isLoopback, isLoopbackReachable, isWildcard, urlOf } from "./listen-url.ts";
+import { defaultPort, isWildcard, urlOf } from "../rooms/hub-address.ts";
+import { hasPrecedence, type HubConfig, overriddenLimits } from "./hub-config.ts";
+import type { OpenedRoomStore, RunningHub } from "../capabilities.ts";
+import { joinCluster, type JoinedCluster } from "../cluster/join-cluster.ts";
 import { countOf, safe } from "../terminal/text.ts";
 
 /** A hub on this machine responds at once; a program that never responds must not delay the error. */
@@ -87,7 +86,7 @@ export async function launchHub(
   const hub = await context.createHub(options);
   try {
     const listening = await hub.listen();
-    const localUrl = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), listening.port);
+    const localUrl = localUrlOf(host, listening.port);
     const sharedUrls = sharedUrlsOf(context, options, settings.advertise.value, listening.port);
     const announcement = isWildcard(host) && settings.mdns.value === true;
     const withdraw = announcement ? await announce(context, listening.port) : async () => {};
@@ -160,11 +159,18 @@ function sharedUrlsOf(
     const label = publicUrl === undefined ? "advertised" : "public";
     return [{ url: givenUrl.replace(/\/+$/, ""), label }];
   }
-  if (host === undefined || isLoopback(host)) return [];
-  if (!isWildcard(host)) return [{ url: urlOf(host, port), label: "this address" }];
-  return context
-    .lanAddresses()
-    .map(({ address, interfaceName }) => ({ url: urlOf(address, port), label: interfaceName }));
+  if (isWildcard(host)) {
+    return context
+      .lanAddresses()
+      .map(({ address, interfaceName }) => ({ url: urlOf(address, port), label: interfaceName }));
+  }
+  if (host === undefined || isLoopbackHost(host)) return [];
+  return [{ url: urlOf(host, port), label: "this address" }];
+}
+
+/** @param host - where a hub listens */
+function localUrlOf(host = "localhost", port: number): string {
+  return urlOf(isWildcard(host) || host === "localhost" ? "127.0.0.1" : host, port);
 }
 
 /** Interrupted requests are a failure even on a requested stop. @throws CommandError */
@@ -214,7 +220,7 @@ async function explainListenFailure(
     return new CommandError(error.message.replace(/\.$/, ""), hint);
   }
   if (code !== "EADDRINUSE" && !isLocked) return error;
-  const url = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), port);
+  const url = localUrlOf(host, port);
   const other = `choose another port: --port ${port === 65_535 ? defaultPort : port + 1}`;
   const hub = await hubAt(context, url);
   if (hub !== undefined) return explainOtherHub(context, hub, url, other);
@@ -269,4 +275,20 @@ function codeOf(error: unknown): string | undefined {
 
 function isListening(error: Error): boolean {
   return (error as { syscall?: unknown }).syscall === "listen";
+}
+
+/**
+ * Ports of other protocols, which `fetch` blocks: a hub there would run, but browsers, participants and this command could
+ * not reach it. https://fetch.spec.whatwg.org/#port-blocking
+ */
+const blockedPorts = new Set([
+  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,
+  103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465,
+  512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993,
+  995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668,
+  6669, 6679, 6697, 10080,
+]);
+
+export function isBlockedPort(port: number): boolean {
+  return blockedPorts.has(port);
 }

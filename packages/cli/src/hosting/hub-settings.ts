@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import { collect, moveToHelpAll } from "../options.ts";
-import type { LogFormat, OwnershipMode } from "../services.ts";
+import type { LogFormat, OwnershipMode } from "@roomhub/hub";
 import { switchFromText } from "../switch-text.ts";
 
 /** The hub's settings for `serve`, `up` and `config`, from flags, the environment or the config file. */

@@ -1,5 +1,6 @@
 import type { Bonjour, ServiceConfig } from "bonjour-service";
 import { normaliseHubUrl } from "@roomhub/client";
+import { reasonOf } from "../terminal/text.ts";
 
 /** What a hub announces on the network. Rooms are not included: clients query the hub for them. */
 export interface Announced {
@@ -100,8 +101,7 @@ async function respondersOn(
   onProblem: OnProblem,
 ): Promise<Bonjour[]> {
   const { default: BonjourService } = await import("bonjour-service");
-  const report = (error: unknown) =>
-    onProblem(error instanceof Error ? error.message : String(error));
+  const report = (error: unknown) => onProblem(reasonOf(error));
   return addresses.map((address) => {
     // Options of multicast-dns that the library's types leave out. A socket bound to the address would receive no multicast.
     const options = { interface: address, bind: "0.0.0.0" } as unknown as Partial<ServiceConfig>;

@@ -1,11 +1,11 @@
 import type { ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
-import { keepClientKey } from "../sharing/keep-client-key.ts";
-import { makeParticipant, stoppedError } from "../sharing/make-participant.ts";
+import { keepClientKey, makeParticipant, stoppedError } from "../sharing/make-participant.ts";
 import { noticeLine } from "../sharing/notice-line.ts";
 import { trackOutage } from "../sharing/outage.ts";
 import { suggestId } from "../sharing/participant-name.ts";
-import type { ParticipantNotice, ParticipantOptions, RunningParticipant } from "../services.ts";
+import type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
+import type { RunningParticipant } from "../capabilities.ts";
 import { aborted } from "../terminal/stop-signal.ts";
 import { clockTime, colorsFor, duration } from "../terminal/text.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HubEvent } from "@roomhub/protocol";
-import type { RunningHub } from "../services.ts";
+import type { RunningHub } from "../capabilities.ts";
 import { aComplete, aFailure, aParticipant, makeWorld } from "../test-context.fixture.ts";
 import { watchRequests } from "./watch-requests.ts";
 

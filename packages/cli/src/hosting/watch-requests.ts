@@ -3,9 +3,8 @@ import type { CliContext } from "../context.ts";
 import { isFailure } from "../terminal/event-line.ts";
 import { createRoomTable } from "../terminal/request-table.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
-import type { RunningHub } from "../services.ts";
-import { ConnectionTexts } from "./connection-texts.ts";
-import { StandInTexts } from "./stand-in-texts.ts";
+import type { RunningHub } from "../capabilities.ts";
+import { ConnectionTexts, StandInTexts } from "./connection-texts.ts";
 import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 
 interface ShownOptions {

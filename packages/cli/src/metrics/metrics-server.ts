@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { PROMETHEUS_CONTENT_TYPE } from "./prometheus-text.ts";
+import { listen, type LocalServer } from "../local-server.ts";
+import { reasonOf } from "../terminal/text.ts";
+import type { Histogram, Labels, Metric, Point } from "./series.ts";
 
 export interface MetricsServerOptions {
   host: string;
@@ -11,34 +11,17 @@ export interface MetricsServerOptions {
   text: () => Promise<string>;
 }
 
-interface RunningMetricsServer {
-  port: number;
-  close: () => Promise<void>;
-}
-
-export type ServeMetrics = (options: MetricsServerOptions) => Promise<RunningMetricsServer>;
-
 /**
  * Serves `GET /metrics`, and nothing else.
  *
  * @throws NodeJS.ErrnoException when the port cannot be opened
  */
-export const serveMetrics: ServeMetrics = async ({ host, port, text }) => {
+export function serveMetrics({ host, port, text }: MetricsServerOptions): Promise<LocalServer> {
   const server = createServer((request, response) => {
     void respond(request, response, text);
   });
-  server.listen(port, host);
-  await once(server, "listening");
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: async () => {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
-};
+  return listen(server, host, port);
+}
 
 async function respond(
   { url = "/", method }: IncomingMessage,
@@ -58,7 +41,60 @@ async function respond(
     response.writeHead(200, { "content-type": PROMETHEUS_CONTENT_TYPE });
     response.end(method === "HEAD" ? undefined : body);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    response.writeHead(500, { "content-type": "text/plain" }).end(`${reason}\n`);
+    response.writeHead(500, { "content-type": "text/plain" }).end(`${reasonOf(error)}\n`);
   }
+}
+
+/** Of a response in the text format. https://prometheus.io/docs/instrumenting/exposition_formats/ */
+const PROMETHEUS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+/**
+ * Metrics in Prometheus' text format, under the names that OpenTelemetry's rules give them there.
+ * https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
+ */
+export function prometheusText(metrics: readonly Metric[]): string {
+  return metrics.map(metricText).join("");
+}
+
+function metricText(metric: Metric): string {
+  const name = nameOf(metric);
+  const heading = `# HELP ${name} ${metric.help}\n# TYPE ${name} ${metric.kind}\n`;
+  return heading + linesOf(name, metric).join("");
+}
+
+function nameOf({ name, unit, kind }: Metric): string {
+  return (
+    underscored(name) + (unit === "s" ? "_seconds" : "") + (kind === "counter" ? "_total" : "")
+  );
+}
+
+function linesOf(name: string, metric: Metric): string[] {
+  if (metric.kind === "histogram") return metric.points.map((point) => bucketLines(name, point));
+  return metric.points.map(({ labels, value }) => `${name}${labelText(labels)} ${value}\n`);
+}
+
+function bucketLines(name: string, { labels, value }: Point<Histogram>): string {
+  let total = 0;
+  const limits = [...value.boundaries.map(String), "+Inf"];
+  const buckets = limits.map((le, index) => {
+    total += value.counts[index] ?? 0;
+    return `${name}_bucket${labelText({ ...labels, le })} ${total}\n`;
+  });
+  const own = labelText(labels);
+  return `${buckets.join("")}${name}_sum${own} ${value.sum}\n${name}_count${own} ${total}\n`;
+}
+
+function labelText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${underscored(name)}="${escapeLabel(value)}"`,
+  );
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+function underscored(name: string): string {
+  return name.replaceAll(".", "_");
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

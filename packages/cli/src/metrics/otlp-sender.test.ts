@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { aComplete, aFailure, aParticipant } from "../test-context.fixture.ts";
 import { sendMetrics } from "./otlp-sender.ts";
-import { prometheusText } from "./prometheus-text.ts";
+import { prometheusText } from "./metrics-server.ts";
 import { RoomMetrics } from "./room-metrics.ts";
 
 interface Sent {
@@ -93,7 +93,7 @@ describe("an OTLP receiver", () => {
   test("gets the series of the Prometheus endpoint with the same values", async () => {
     await using receiver = await startReceiver();
     const metrics = counted();
-    const sender = await sendMetrics({
+    const sender = sendMetrics({
       ...{ url: receiver.url, version: "1.2.3", nowMs: () => 61_500, after: () => () => {} },
       collect: async () => metrics.collect(now),
       onSent: (failure) => expect(failure).toBeUndefined(),
@@ -110,7 +110,7 @@ describe("an OTLP receiver", () => {
   test("gets the names, units and kinds of the conventions, cumulative since the start", async () => {
     await using receiver = await startReceiver();
     let nowMs = 61_500;
-    const sender = await sendMetrics({
+    const sender = sendMetrics({
       ...{ url: receiver.url, version: "1.2.3", nowMs: () => nowMs, after: () => () => {} },
       ...{ collect: async () => counted().collect(now), onSent: () => {} },
     });
@@ -146,7 +146,7 @@ describe("an OTLP receiver", () => {
     const sent = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let attempts = 0;
     const metrics = counted();
-    const sender = await sendMetrics({
+    const sender = sendMetrics({
       ...{ url: receiver.url, version: "1.2.3", nowMs: () => 0, after: timers.after },
       collect: async () => metrics.collect(now),
       onSent: () => sent[attempts++]?.resolve(),
@@ -168,7 +168,7 @@ describe("an OTLP receiver", () => {
   test("that refuses is a failure with its status", async () => {
     await using receiver = await startReceiver(400);
     const failures: (string | undefined)[] = [];
-    const sender = await sendMetrics({
+    const sender = sendMetrics({
       ...{ url: receiver.url, version: "1.2.3", nowMs: () => 0, after: () => () => {} },
       ...{ collect: async () => [], onSent: (failure) => failures.push(failure) },
     });

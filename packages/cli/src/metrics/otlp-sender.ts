@@ -1,6 +1,14 @@
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
-import type { Metric } from "./metric.ts";
-import { resourceMetrics } from "./otlp-metrics.ts";
+import { type HrTime, ValueType } from "@opentelemetry/api";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AggregationTemporality,
+  type DataPoint,
+  DataPointType,
+  type MetricData,
+  type ResourceMetrics,
+} from "@opentelemetry/sdk-metrics";
+import type { Metric, Point } from "./series.ts";
 
 /** As often as Prometheus reads them by the guide. */
 const everyMs = 15_000;
@@ -21,18 +29,13 @@ export interface MetricsSenderOptions {
   onSent: (failure: string | undefined) => void;
 }
 
-interface RunningMetricsSender {
-  /** Sends once more, and stops. */
-  close: () => Promise<void>;
-}
-
-export type SendMetrics = (options: MetricsSenderOptions) => Promise<RunningMetricsSender>;
-
 /**
  * Sends the metrics every 15 s over OTLP, as JSON by HTTP. Headers, compression and certificates are those of OpenTelemetry's
  * variables (`OTEL_EXPORTER_OTLP_HEADERS` …). https://opentelemetry.io/docs/specs/otel/protocol/exporter/
+ *
+ * @returns sends once more, and stops
  */
-export const sendMetrics: SendMetrics = async (options) => {
+export function sendMetrics(options: MetricsSenderOptions): { close: () => Promise<void> } {
   const { url, version, collect, nowMs, after, onSent } = options;
   const exporter = new OTLPMetricExporter({ url, timeoutMillis: timeoutMs });
   const startMs = nowMs();
@@ -68,6 +71,80 @@ export const sendMetrics: SendMetrics = async (options) => {
       await exporter.shutdown();
     },
   };
-};
+}
 
 type ExportResult = Parameters<Parameters<OTLPMetricExporter["export"]>[1]>[0];
+
+/** Of one program, over a stretch of time. */
+interface Collected {
+  version: string;
+  /** epoch ms; what the metrics have counted since */
+  startMs: number;
+  /** epoch ms */
+  nowMs: number;
+  metrics: readonly Metric[];
+}
+
+/** Metrics as the exporters of OpenTelemetry's SDK take them, cumulative since `startMs`. */
+function resourceMetrics({ version, startMs, nowMs, metrics }: Collected): ResourceMetrics {
+  const times = { startTime: hrTime(startMs), endTime: hrTime(nowMs) };
+  return {
+    resource: resourceFromAttributes({ "service.name": "roomhub", "service.version": version }),
+    scopeMetrics: [
+      { scope: { name: "roomhub", version }, metrics: metrics.map((one) => dataOf(one, times)) },
+    ],
+  };
+}
+
+type Times = Pick<DataPoint<number>, "startTime" | "endTime">;
+
+function dataOf(metric: Metric, times: Times): MetricData {
+  const { name, unit, help: description } = metric;
+  const aggregationTemporality = AggregationTemporality.CUMULATIVE;
+  const descriptor = { name, unit, description };
+  switch (metric.kind) {
+    case "counter":
+      return {
+        descriptor: { ...descriptor, valueType: ValueType.INT },
+        aggregationTemporality,
+        ...{ dataPointType: DataPointType.SUM, isMonotonic: true },
+        dataPoints: metric.points.map((point) => dataPoint(point, times, itself)),
+      };
+    case "gauge":
+      return {
+        descriptor: { ...descriptor, valueType: ValueType.INT },
+        aggregationTemporality,
+        dataPointType: DataPointType.GAUGE,
+        dataPoints: metric.points.map((point) => dataPoint(point, times, itself)),
+      };
+    case "histogram":
+      return {
+        descriptor: { ...descriptor, valueType: ValueType.DOUBLE },
+        aggregationTemporality,
+        dataPointType: DataPointType.HISTOGRAM,
+        dataPoints: metric.points.map((point) =>
+          dataPoint(point, times, ({ boundaries, counts, sum }) => ({
+            buckets: { boundaries: [...boundaries], counts: [...counts] },
+            sum,
+            count: counts.reduce((total, count) => total + count, 0),
+          })),
+        ),
+      };
+  }
+}
+
+function dataPoint<Value, Sent>(
+  { labels, value }: Point<Value>,
+  times: Times,
+  sent: (value: Value) => Sent,
+): DataPoint<Sent> {
+  return { ...times, attributes: labels, value: sent(value) };
+}
+
+function itself(value: number): number {
+  return value;
+}
+
+function hrTime(ms: number): HrTime {
+  return [Math.floor(ms / 1_000), Math.round((ms % 1_000) * 1e6)];
+}

@@ -1,7 +1,7 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { aComplete, aFailure, aParticipant, aRoom } from "../test-context.fixture.ts";
-import { prometheusText } from "./prometheus-text.ts";
+import { prometheusText } from "./metrics-server.ts";
 import { type MetricsNow, RoomMetrics } from "./room-metrics.ts";
 import { maxSeries } from "./series.ts";
 

@@ -6,9 +6,7 @@ import {
   type ParticipantSummary,
 } from "@roomhub/protocol";
 import { stepBetween } from "../record/event-id.ts";
-import { Histogram } from "./histogram.ts";
-import type { Metric } from "./metric.ts";
-import { type Labels, OTHER, Series } from "./series.ts";
+import { Histogram, type Labels, type Metric, OTHER, Series } from "./series.ts";
 
 /** Of the OpenTelemetry semantic conventions for generative AI, whose names, units and buckets these metrics have. */
 export const SEMANTIC_CONVENTIONS_VERSION = "1.37.0";

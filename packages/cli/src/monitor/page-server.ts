@@ -1,8 +1,8 @@
 import { isLoopbackHost } from "@roomhub/protocol";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { listen, type LocalServer } from "../local-server.ts";
 import { loadPageFiles, type PageFiles } from "./page-files.ts";
+import { reasonOf } from "../terminal/text.ts";
 
 export interface MonitorOptions {
   /** default 127.0.0.1 */
@@ -12,13 +12,6 @@ export interface MonitorOptions {
   /** what the page shows when its address names no room */
   room: { hubUrl: string; code: string };
 }
-
-interface RunningMonitor {
-  port: number;
-  close: () => Promise<void>;
-}
-
-export type ServeMonitor = (options: MonitorOptions) => Promise<RunningMonitor>;
 
 const usualMonitorPort = 5_051;
 
@@ -35,7 +28,7 @@ const headers = {
  *
  * @throws NodeJS.ErrnoException when the port cannot be opened
  */
-export const serveMonitor: ServeMonitor = async (options) => {
+export async function serveMonitor(options: MonitorOptions): Promise<LocalServer> {
   let files: Promise<PageFiles> | undefined;
   const load = () => {
     files ??= loadPageFiles().catch((error: unknown) => {
@@ -48,26 +41,12 @@ export const serveMonitor: ServeMonitor = async (options) => {
   const server = createServer((request, response) => {
     void serve(request, response, load, options.room);
   });
-  await listen(server, options.host ?? "127.0.0.1", options.port);
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: async () => {
-      const closed = once(server, "close");
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
-};
-
-async function listen(server: Server, host: string, port: number | undefined): Promise<void> {
+  const { host = "127.0.0.1", port } = options;
   try {
-    server.listen(port ?? usualMonitorPort, host);
-    await once(server, "listening");
+    return await listen(server, host, port ?? usualMonitorPort);
   } catch (error) {
     if (port !== undefined || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    server.listen(0, host);
-    await once(server, "listening");
+    return listen(server, host, 0);
   }
 }
 
@@ -97,9 +76,8 @@ async function serve(
     response.writeHead(200, { ...headers, ...length, "cache-control": "no-cache" });
     response.end(request.method === "HEAD" ? undefined : file.body);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     response.writeHead(500, { ...headers, "content-type": "text/plain; charset=utf-8" });
-    response.end(`The page could not be built: ${reason}\n`);
+    response.end(`The page could not be built: ${reasonOf(error)}\n`);
   }
 }
 

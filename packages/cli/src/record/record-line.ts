@@ -1,4 +1,67 @@
-import { escapeUnprintable, type HubEvent } from "@roomhub/protocol";
+import {
+  CompletePayload,
+  escapeUnprintable,
+  EVENT_NAMES,
+  FailurePayload,
+  type HubEvent,
+} from "@roomhub/protocol";
+
+/** What one line of a recording says. */
+export type RecordedLine =
+  /** the end of a request */
+  | { kind: "end"; event: HubEvent & { type: "llm.complete" | "llm.error" } }
+  | { kind: "other"; time: string }
+  | { kind: "gap"; missed: number | null }
+  | { kind: "unreadable" };
+
+// An older hub sends no client.
+const complete = CompletePayload.partial({ client: true });
+const failure = FailurePayload.partial({ client: true });
+const names = new Set<unknown>(EVENT_NAMES);
+
+/** @param line - of `roomhub record`, or of `roomhub events --json` */
+export function parseRecordedLine(line: string): RecordedLine {
+  const value = parseObject(line);
+  if (value === undefined) return { kind: "unreadable" };
+  const gap = value["gap"];
+  if (typeof gap === "object" && gap !== null) {
+    const { missed = null } = gap as { missed?: unknown };
+    return { kind: "gap", missed: typeof missed === "number" && missed >= 0 ? missed : null };
+  }
+  const { name, time, payload } = "type" in value ? fromEvent(value) : value;
+  if (!names.has(name) || typeof time !== "string" || Number.isNaN(Date.parse(time))) {
+    return { kind: "unreadable" };
+  }
+  const at = { timestamp: time, roomCode: "" };
+  if (name === "llm.complete") {
+    const { data } = complete.safeParse(payload);
+    if (data === undefined) return { kind: "unreadable" };
+    return { kind: "end", event: { ...at, ...data, type: name } as RecordedEnd };
+  }
+  if (name === "llm.error") {
+    const { data } = failure.safeParse(payload);
+    if (data === undefined) return { kind: "unreadable" };
+    return { kind: "end", event: { ...at, ...data, type: name } as RecordedEnd };
+  }
+  return { kind: "other", time };
+}
+
+type RecordedEnd = Extract<RecordedLine, { kind: "end" }>["event"];
+
+function fromEvent({ type, timestamp, ...payload }: Record<string, unknown>) {
+  return { name: type, time: timestamp, payload };
+}
+
+function parseObject(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+    return value as Record<string, unknown>;
+  } catch {
+    // Text of another program, or a line that was cut off.
+    return undefined;
+  }
+}
 
 /** What lies between two recorded events. */
 export interface Gap {

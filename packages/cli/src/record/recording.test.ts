@@ -19,76 +19,88 @@ function line(n: number, day = "2026-01-02"): string {
 }
 
 /** Writes these and ends. @returns the last id before */
-function record(lines: readonly string[], maxBytes = 1_000_000, day = "2026-01-02") {
-  const recording = openRecording({ path: path(), maxBytes });
+async function record(lines: readonly string[], maxBytes = 1_000_000, day = "2026-01-02") {
+  const recording = await openRecording({ path: path(), maxBytes });
   for (const each of lines) recording.write(each, day);
-  recording.close();
+  await recording.close();
   return recording.lastId;
 }
 
-test("a recording goes on after its last event, and only this user can read it", () => {
-  expect(record([line(1), line(2)])).toBeUndefined();
-  expect(record([line(3)])).toBe("b-2");
+test("a recording goes on after its last event, and only this user can read it", async () => {
+  expect(await record([line(1), line(2)])).toBeUndefined();
+  expect(await record([line(3)])).toBe("b-2");
   expect(contents()).toBe(line(1) + line(2) + line(3));
   if (process.platform !== "win32") expect(statSync(path()).mode & 0o777).toBe(0o600);
 });
 
-test("a line that a crash left incomplete is removed, wherever it was cut", () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: line(2).length - 1 }), (cut) => {
+test("a line that a crash left incomplete is removed, wherever it was cut", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 0, max: line(2).length - 1 }), async (cut) => {
       rmSync(path(), { force: true });
-      record([line(1)]);
+      await record([line(1)]);
       appendFileSync(path(), line(2).slice(0, cut));
-      expect(record([line(2)])).toBe("b-1");
+      expect(await record([line(2)])).toBe("b-1");
       expect(contents()).toBe(line(1) + line(2));
     }),
   );
 });
 
-test("an incomplete first line is removed too, and a gap at the end is passed over", () => {
+test("an incomplete first line is removed too, and a gap at the end is passed over", async () => {
   appendFileSync(path(), line(1).slice(0, 20));
-  expect(record([line(1)])).toBeUndefined();
+  expect(await record([line(1)])).toBeUndefined();
   expect(contents()).toBe(line(1));
   appendFileSync(path(), '{"gap":{"from":"b-1","to":"b-5","missed":3}}\n');
-  expect(record([])).toBe("b-1");
+  expect(await record([])).toBe("b-1");
 });
 
 test.each(["hello", "hello\n", '{"a":1}\n', "\n\n", '{"id":'.repeat(1_000_000)])(
   "a file that is no recording is left as it is",
-  (text) => {
+  async (text) => {
     appendFileSync(path(), text);
-    expect(() => record([line(1)])).toThrow("contains something else than a recording");
+    await expect(record([line(1)])).rejects.toThrow("contains something else than a recording");
+    expect(readdirSync(folder)).toEqual(["lab.ndjson"]);
     expect(contents()).toBe(text);
   },
 );
 
-test("a full file is renamed, and one event is never refused", () => {
-  record([line(1), line(2), line(3)], 2 * line(1).length);
+test("a full file is renamed, and one event is never refused", async () => {
+  await record([line(1), line(2), line(3)], 2 * line(1).length);
   expect(readdirSync(folder).sort()).toEqual(["lab.2026-01-02.0001.ndjson", "lab.ndjson"]);
   expect(contents("lab.2026-01-02.0001.ndjson")).toBe(line(1) + line(2));
   expect(contents()).toBe(line(3));
-  record([line(4), line(5)], 1);
+  await record([line(4), line(5)], 1);
   expect(contents("lab.2026-01-02.0002.ndjson")).toBe(line(3));
   expect(contents("lab.2026-01-02.0003.ndjson")).toBe(line(4));
   expect(contents()).toBe(line(5));
 });
 
-test("each day has a file of its own, also after a restart", () => {
-  record([line(1)]);
-  record([line(2, "2026-01-03")], 1_000_000, "2026-01-03");
+test("each day has a file of its own, also after a restart", async () => {
+  await record([line(1)]);
+  await record([line(2, "2026-01-03")], 1_000_000, "2026-01-03");
   expect(contents("lab.2026-01-02.0001.ndjson")).toBe(line(1));
   expect(contents()).toBe(line(2, "2026-01-03"));
 });
 
-test("a time that is no day is part of no file name", () => {
-  record([line(1)]);
-  record([line(2)], 1, "../../evil");
+test("a time that is no day is part of no file name", async () => {
+  await record([line(1)]);
+  await record([line(2)], 1, "../../evil");
   expect(readdirSync(folder).sort()).toEqual(["lab.2026-01-02.0001.ndjson", "lab.ndjson"]);
 });
 
-test("a process that ended right after renaming a file goes on after that file's last event", () => {
-  record([line(1), line(2)], line(1).length);
+test("a process that ended right after renaming a file goes on after that file's last event", async () => {
+  await record([line(1), line(2)], line(1).length);
   rmSync(path());
   appendFileSync(join(folder, "lab.notes.ndjson"), "not a recording");
-  expect(record([line(3)])).toBe("b-1");
+  expect(await record([line(3)])).toBe("b-1");
+});
+
+test("a second recorder of one file is refused with the pid of the first, until that one closes it", async () => {
+  const options = { path: path(), maxBytes: 1_000 };
+  const first = await openRecording(options);
+  await expect(openRecording(options)).rejects.toThrow(
+    `${path()} is being written by process ${process.pid}. If that is no roomhub record, delete ${path()}.lock`,
+  );
+  await first.close();
+  await (await openRecording(options)).close();
+  expect(readdirSync(folder)).toEqual(["lab.ndjson"]);
 });

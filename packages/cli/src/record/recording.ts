@@ -10,8 +10,6 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { lastRecordIn } from "./last-record.ts";
-import { lockRecording } from "./recording-lock.ts";
 
 export interface RecordingOptions {
   path: string;
@@ -27,11 +25,8 @@ export interface Recording {
   write(lines: string, day: string | undefined): void;
   /** Returns when what was written is on the disk. */
   flush(): void;
-  close(): void;
+  close(): Promise<void>;
 }
-
-/** @throws NodeJS.ErrnoException, or Error when the file contains something else */
-export type OpenRecording = (options: RecordingOptions) => Recording;
 
 /** No event is as long: specs and config are 16 KiB each, and the SDK accepts 1 MiB. */
 const tailBytes = 4 * 1024 * 1024;
@@ -42,15 +37,19 @@ const dayForm = /^\d{4}-\d{2}-\d{2}$/;
  * `room.2026-01-31.0001.ndjson`. A line that a crash left incomplete is removed. One process has the file until it closes it.
  *
  * Writes are synchronous, so a process that is killed loses no event that it received.
+ *
+ * @throws NodeJS.ErrnoException, or Error when the file contains something else or is in use
  */
-export const openRecording: OpenRecording = ({ path, maxBytes }) => {
-  const unlock = lockRecording(path);
+export async function openRecording({ path, maxBytes }: RecordingOptions): Promise<Recording> {
+  // Loaded here: other commands than `record` do not need it.
+  const { lockFile } = await import("@roomhub/hub");
+  const lock = await lockFile(path, (pid, lockPath) => inUse(path, lockPath, pid));
   let file: number;
-  let last: ReturnType<typeof lastRecordIn>;
+  let last: LastRecord | undefined;
   try {
     ({ file, last } = openRepaired(path));
   } catch (error) {
-    unlock();
+    await lock.release();
     throw error;
   }
   let bytes = fstatSync(file).size;
@@ -79,16 +78,22 @@ export const openRecording: OpenRecording = ({ path, maxBytes }) => {
       fileDay ??= ofDay;
     },
     flush: () => fsyncSync(file),
-    close() {
+    async close() {
       try {
         fsyncSync(file);
         closeSync(file);
       } finally {
-        unlock();
+        await lock.release();
       }
     },
   };
-};
+}
+
+function inUse(path: string, lockPath: string, pid: number): Error {
+  return new Error(
+    `${path} is being written by process ${pid}. If that is no roomhub record, delete ${lockPath}`,
+  );
+}
 
 function openRepaired(path: string) {
   const file = openSync(path, "a+", 0o600);
@@ -164,4 +169,35 @@ function renamedPath(path: string, day: string): string {
 function writeAll(file: number, data: Buffer): void {
   let written = 0;
   while (written < data.length) written += writeSync(file, data, written);
+}
+
+/** The last event in a recording. */
+interface LastRecord {
+  id: string;
+  /** `2026-01-31`, as the event's time begins */
+  day: string;
+}
+
+/** @param text - whole lines, of which the first may have lost its beginning */
+function lastRecordIn(text: string): LastRecord | undefined {
+  let end = text.length;
+  while (end > 0) {
+    const start = text.lastIndexOf("\n", end - 2) + 1;
+    const record = parseRecord(text.slice(start, end));
+    if (record !== "gap") return record;
+    end = start;
+  }
+  return undefined;
+}
+
+function parseRecord(line: string): LastRecord | "gap" | undefined {
+  try {
+    const value = JSON.parse(line) as { id?: unknown; time?: unknown; gap?: unknown } | null;
+    if (typeof value?.gap === "object") return "gap";
+    if (typeof value?.id !== "string" || typeof value.time !== "string") return undefined;
+    return { id: value.id, day: value.time.slice(0, 10) };
+  } catch {
+    // Not a line of a recording.
+    return undefined;
+  }
 }

@@ -1,16 +1,14 @@
 import { createReadStream } from "node:fs";
 
-/** @returns lines without their ends; null for one of more than {@link maxCharacters} */
-export type ReadLines = (path: string) => AsyncIterable<string | null>;
-
 const maxCharacters = 4 * 1024 * 1024;
 
 /**
- * The lines of a file, a few at a time.
+ * The lines of a file that may be longer than memory.
  *
+ * @returns lines without their ends; null for one of more than {@link maxCharacters}
  * @throws NodeJS.ErrnoException
  */
-export const readLines: ReadLines = async function* (path) {
+export async function* readLines(path: string): AsyncIterable<string | null> {
   let rest = "";
   let isTooLong = false;
   for await (const chunk of createReadStream(path, { encoding: "utf8" })) {
@@ -27,4 +25,4 @@ export const readLines: ReadLines = async function* (path) {
   }
   if (isTooLong) yield null;
   else if (rest !== "") yield rest;
-};
+}

@@ -1,6 +1,6 @@
-import { type UsageRow, UsageSums } from "../usage/usage-sums.ts";
+import { type UsageRow, UsageSums } from "./usage-sums.ts";
 import { type Percentiles, Quantiles } from "./quantiles.ts";
-import { parseRecordedLine } from "./recorded-line.ts";
+import { parseRecordedLine } from "../record/record-line.ts";
 
 /** Requests that failed at one stage with one code. */
 export interface FailureRow {

@@ -3,7 +3,8 @@ import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
 import type { Interactivity } from "../terminal/interactivity.ts";
 import { chooseRoom, explainUnknownRoom, unreachableHub } from "./choose-room.ts";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { answersOf, aRoom, makeWorld } from "../test-context.fixture.ts";
 
 const silent: Interactivity = { canAsk: false, isQuiet: false };

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { findRooms } from "./find-rooms.ts";
 import type { Mdns } from "../hosting/mdns.ts";
 import { aRoom, makeWorld } from "../test-context.fixture.ts";

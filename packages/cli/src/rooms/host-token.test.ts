@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
 import { aRoom, makeWorld } from "../test-context.fixture.ts";
 import { createHostedRoom, savedHostToken } from "./host-token.ts";
 
@@ -19,7 +19,7 @@ test("the host token of a new room is saved, and found for that room at that hub
 test("a host token that cannot be saved is a warning that does not contain it", async () => {
   const full = Promise.reject(new Error("EROFS: read-only file system"));
   full.catch(() => {});
-  const world = makeWorld({ hostTokens: () => full }, client);
+  const world = makeWorld({ savedTokens: () => full }, client);
   const hub = world.context.createClient(hubUrl);
   const created = await createHostedRoom(world.context, hub, hubUrl, wanted);
   expect(created.hostToken).toBe("rhh_secret");

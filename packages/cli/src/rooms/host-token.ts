@@ -1,6 +1,9 @@
 import type { Invite } from "@roomhub/client";
-import type { CreateRoomResponse } from "@roomhub/protocol";
-import type { CliContext, Client } from "../context.ts";
+import type { CreateRoomResponse, Room } from "@roomhub/protocol";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
+import { reasonOf } from "../terminal/text.ts";
+import { CommandError, EXIT } from "../exit-code.ts";
 
 /** What the saved token belongs to: a room has one. */
 const host = "host";
@@ -21,11 +24,12 @@ export async function createHostedRoom(
   const { room, hostToken } = created;
   if (hostToken === undefined) return created;
   try {
-    const tokens = await context.hostTokens();
+    const tokens = await context.savedTokens("hosts");
     await tokens.save({ hubUrl, room: room.code, id: host, token: hostToken });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    context.stderr.write(`! The host token of room ${room.code} could not be saved: ${reason}\n`);
+    context.stderr.write(
+      `! The host token of room ${room.code} could not be saved: ${reasonOf(error)}\n`,
+    );
   }
   return created;
 }
@@ -35,7 +39,7 @@ export async function savedHostToken(
   context: CliContext,
   { hubUrl, room }: Invite,
 ): Promise<string | undefined> {
-  const saved = await (await context.hostTokens()).find(host);
+  const saved = await (await context.savedTokens("hosts")).find(host);
   return saved.find((one) => one.hubUrl === hubUrl && one.room === room)?.token;
 }
 
@@ -46,4 +50,37 @@ export async function serveAnyModel(
   hostToken: string | undefined,
 ): Promise<void> {
   await client.setAlias(room, "*", ["*"], { hostToken });
+}
+
+/**
+ * The hub's room of that name, so that invitations keep working across restarts, else a new one.
+ *
+ * @throws CommandError when the old room has a password and none is given, or the other way round
+ */
+export async function findOrCreateRoom(
+  context: CliContext,
+  hubUrl: string,
+  name: string,
+  password: string | undefined,
+): Promise<Room> {
+  const client = context.createClient(hubUrl);
+  const rooms = await client.listRooms();
+  const known = rooms.find((room) => room.name === name);
+  if (known === undefined) {
+    return (await createHostedRoom(context, client, hubUrl, { name, password })).room;
+  }
+  if (known.passwordProtected && password === undefined) {
+    throw new CommandError(
+      `The room "${name}" (${known.code}) has a join password`,
+      "pass it with --password-env VARIABLE, or create another room with --room NAME",
+      EXIT.refused,
+    );
+  }
+  if (!known.passwordProtected && password !== undefined) {
+    throw new CommandError(
+      `The room "${name}" (${known.code}) has no join password`,
+      "create another room with --room NAME, or leave out the join password",
+    );
+  }
+  return known;
 }

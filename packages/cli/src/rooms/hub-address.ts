@@ -13,7 +13,11 @@ export function portOf(url: URL): number {
   return url.protocol === "https:" ? 443 : 80;
 }
 
-/** @param host - a name, or an address with or without brackets */
-export function isThisMachine(host: string): boolean {
-  return host === "localhost" || host === "::1" || host === "[::1]" || host.startsWith("127.");
+/** Every address of this machine. */
+export function isWildcard(host: string | undefined): boolean {
+  return host === "0.0.0.0" || host === "::";
+}
+
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -1,7 +1,8 @@
+import { isLoopbackHost } from "@roomhub/protocol";
 import type { HubUnreachableError } from "@roomhub/client";
 import { withCommandName } from "../command-name.ts";
 import type { CliContext } from "../context.ts";
-import { isThisMachine, portFlag, portOf, defaultHubUrl } from "./hub-address.ts";
+import { portFlag, portOf, defaultHubUrl } from "./hub-address.ts";
 import { shellWord } from "../terminal/text.ts";
 
 const namesRoom =
@@ -37,7 +38,7 @@ export function unreachableHubHint(
     return `browsers and Node block that port; run the hub on another one: ${commandName} up --port 5050`;
   }
   const url = URL.parse(hubUrl);
-  return url !== null && isThisMachine(url.hostname)
+  return url !== null && isLoopbackHost(url.hostname)
     ? `start one: ${commandName} up${portFlag(portOf(url))}; or name a remote hub: --hub http://HOST:5050, or its invite URL`
     : `on that machine, start the hub with --lan; to search for hubs: ${commandName} join`;
 }

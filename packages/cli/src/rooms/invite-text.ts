@@ -1,10 +1,9 @@
-import { isForOthers, type PastedHub, type Room } from "@roomhub/protocol";
 import { stripVTControlCharacters } from "node:util";
-import type { CliContext } from "../context.ts";
+import { isForOthers, joinLine, pastedHub, type PastedHub, type Room } from "@roomhub/protocol";
+import { renderUnicodeCompact } from "uqr";
+import type { CliContext, Terminal } from "../context.ts";
 import { displayWidth } from "../terminal/display-width.ts";
-import { qrCode } from "../terminal/qr-code.ts";
-import { colorsFor, safe } from "../terminal/text.ts";
-import { shareLine } from "./pasted-hub.ts";
+import { colorsFor, safe, shellWord } from "../terminal/text.ts";
 
 /** A room, and the way to it. */
 export interface ShownInvite {
@@ -90,4 +89,50 @@ export function watchUrlOf(
   roomCode: string,
 ): string | undefined {
   return isHandedOut ? `${hubUrl}/rooms/${roomCode}/watch` : undefined;
+}
+
+/** ISO 18004 requires four; phones scan with two, and terminals are small. */
+const quietZone = 2;
+const indent = "  ";
+
+/**
+ * A QR code in half blocks, as lines with line breaks; empty where it cannot be scanned: in a pipe, on a dumb or narrow
+ * terminal, on one that is not high enough. Drawn light on dark with explicit colours, so that a light terminal does not
+ * invert it.
+ *
+ * @param rowsBeside - rows that have to stay on the screen with it
+ */
+export function qrCode(
+  context: CliContext,
+  terminal: Terminal,
+  text: string,
+  rowsBeside: number,
+): string {
+  if (!terminal.isTTY || context.env["TERM"] === "dumb") return "";
+  const lines = renderUnicodeCompact(text, { border: quietZone }).split("\n");
+  const width = displayWidth(lines[0] ?? "") + indent.length;
+  if (terminal.columns === undefined || terminal.columns <= width) return "";
+  if (terminal.rows === undefined || terminal.rows < lines.length + rowsBeside) return "";
+  const colors = colorsFor(context, terminal);
+  return lines.map((line) => `${indent}${colors.bgBlack(colors.whiteBright(line))}\n`).join("");
+}
+
+/** The hub at this URL in lines for others; one that does not respond is as it is named here, and hands out nothing. */
+export async function pastedHubAt(context: CliContext, hubUrl: string): Promise<PastedHub> {
+  try {
+    const signal = AbortSignal.timeout(maxWaitMs);
+    return pastedHub(hubUrl, await context.createClient(hubUrl).health({ signal }));
+  } catch {
+    // What it would say is left out; the command itself goes on.
+    return pastedHub(hubUrl, {});
+  }
+}
+
+const maxWaitMs = 3_000;
+
+/** The line that shares a model: from another machine, or from this one where no other reaches the hub. */
+export function shareLine({ commandName }: CliContext, hub: PastedHub, roomCode: string): string {
+  return isForOthers(hub.hubUrl)
+    ? joinLine(hub, roomCode)
+    : `${commandName} join ${shellWord(`${hub.hubUrl}/rooms/${roomCode}`)}`;
 }

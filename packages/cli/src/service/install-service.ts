@@ -1,4 +1,4 @@
-import { posix, win32 } from "node:path";
+import { posix } from "node:path";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { KNOWN_VARIABLES } from "../environment.ts";
@@ -55,10 +55,10 @@ export async function installService(context: CliContext, request: ServiceReques
     return;
   }
   const host = await context.serviceHost();
-  const secrets = new TextEncoder().encode(secretsText(name, variables));
+  const secrets = secretsText(name, variables);
   const isNew = !(await manager.names()).includes(name);
   await host.writeFile(secretsFile, secrets, true);
-  await host.writeFile(manager.unitPath(name), manager.encode(text), false);
+  await host.writeFile(manager.unitPath(name), text, false);
   try {
     await manager.start(unit);
   } catch (error) {
@@ -73,9 +73,8 @@ async function unitOf(
   context: CliContext,
   { name, command, words, configFile }: ServiceRequest,
 ): Promise<{ unit: ServiceUnit; variables: Record<string, string>; secretsFile: string }> {
-  const { program, currentFolder, homeFolder, platform } = await context.serviceHost();
-  const paths = platform === "win32" ? win32 : posix;
-  const absolute = (path: string) => paths.resolve(currentFolder, path);
+  const { program, currentFolder, homeFolder } = await context.serviceHost();
+  const absolute = (path: string) => posix.resolve(currentFolder, path);
   const kept = await keptArguments({
     words,
     command,
@@ -96,7 +95,7 @@ async function unitOf(
     // Paths in a config file may be relative to the folder in which the command is run.
     folder: configFile === undefined ? homeFolder : currentFolder,
   };
-  checkCharacters(unit, platform);
+  checkCharacters(unit);
   return {
     unit,
     variables: { ...ownVariables(context, absolute), ...kept.variables },
@@ -120,15 +119,9 @@ function ownVariables(
 }
 
 /** @throws UsageError for what a unit cannot hold: no manager of services can write these in all of its places */
-function checkCharacters({ commandLine }: ServiceUnit, platform: string): void {
-  for (const word of commandLine) {
-    if (/\p{Cc}/u.test(word)) {
-      throw new UsageError("The command line of a service cannot contain control characters");
-    }
-    // The task scheduler replaces variables in every command line, and has no escape.
-    if (platform === "win32" && /%|\$\(/.test(word)) {
-      throw new UsageError(`The command line of a service on Windows cannot contain ${safe(word)}`);
-    }
+function checkCharacters({ commandLine }: ServiceUnit): void {
+  if (commandLine.some((word) => /\p{Cc}/u.test(word))) {
+    throw new UsageError("The command line of a service cannot contain control characters");
   }
 }
 

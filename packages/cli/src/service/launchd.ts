@@ -1,13 +1,12 @@
 import { posix } from "node:path";
-import { runOrThrow } from "./run-or-throw.ts";
 import {
   namesIn,
+  runOrThrow,
   type ServiceHost,
   type ServiceManager,
   type ServiceState,
   type ServiceUnit,
 } from "./service-unit.ts";
-import { xmlText } from "./xml-text.ts";
 
 /** launchd kills a service that takes longer. */
 const exitTimeoutMs = 90_000;
@@ -38,7 +37,6 @@ export function launchdManager(host: ServiceHost): ServiceManager {
     title: "launchd agent",
     unitPath,
     unitText: (unit) => launchAgent(unit, logPath(unit.name)),
-    encode: (text) => new TextEncoder().encode(text),
     names: () => namesIn(host, folder, "roomhub.", ".plist"),
     start: async ({ name }) => {
       await unload(name);
@@ -108,4 +106,16 @@ function stateOf(printed: string): ServiceState {
   if (value("state") === "spawn scheduled") return { kind: "restarting" };
   const exitCode = Number.parseInt(value("last exit code"), 10);
   return exitCode > 0 ? { kind: "failed", exitCode } : { kind: "stopped" };
+}
+
+const entities: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
+
+/** Text inside an XML element. */
+function xmlText(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (found) => entities[found] ?? found);
 }

@@ -12,22 +12,17 @@ export function emptyMachine(
   platform = "linux",
   reply: (line: string) => Partial<Ran> = () => ({}),
 ): TestMachine {
-  const isWindows = platform === "win32";
   const files: TestMachine["files"] = new Map();
   const ran: string[] = [];
   return {
     files,
     ran,
     platform,
-    homeFolder: isWindows ? String.raw`C:\Users\Ana` : "/home/ana",
-    currentFolder: isWindows ? String.raw`C:\Users\Ana\lab` : "/home/ana/lab",
+    homeFolder: "/home/ana",
+    currentFolder: "/home/ana/lab",
     userId: 501,
-    program: isWindows
-      ? [String.raw`C:\Program Files\nodejs\node.exe`, String.raw`C:\roomhub\bin\roomhub.js`]
-      : ["/usr/bin/node", "/usr/lib/node_modules/roomhub/bin/roomhub.js"],
-    writeFile: async (path, content, isPrivate) => {
-      const text =
-        isWindows && !isPrivate ? decodeUtf16(content) : new TextDecoder().decode(content);
+    program: ["/usr/bin/node", "/usr/lib/node_modules/roomhub/bin/roomhub.js"],
+    writeFile: async (path, text, isPrivate) => {
       files.set(path, { text, isPrivate });
     },
     removeFile: async (path) => {
@@ -44,8 +39,4 @@ export function emptyMachine(
       return { code: 0, stdout: "", stderr: "", ...reply(line) };
     },
   };
-}
-
-function decodeUtf16(content: Uint8Array): string {
-  return Buffer.from(content).toString("utf16le");
 }

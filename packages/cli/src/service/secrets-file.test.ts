@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { readSecrets } from "./read-secrets.ts";
-import { secretsText } from "./secrets-file.ts";
+import { readSecrets, secretsText } from "./secrets-file.ts";
 
 function aPath(): string {
   const folder = mkdtempSync(join(tmpdir(), "roomhub-secrets-"));

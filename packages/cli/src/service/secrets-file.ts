@@ -1,12 +1,12 @@
-import { posix, win32 } from "node:path";
+import { open } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseEnv } from "node:util";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 
 /** Beside the state files of this user's hubs. */
 export async function secretsPath(context: CliContext, name: string): Promise<string> {
-  const { platform } = await context.serviceHost();
-  const path = platform === "win32" ? win32 : posix;
-  return path.join(path.dirname(await context.usualStatePath(0)), "services", `${name}.env`);
+  return join(dirname(await context.usualStatePath(0)), "services", `${name}.env`);
 }
 
 /**
@@ -34,8 +34,22 @@ function quotedValue(variable: string, value: string): string {
   return `${mark}${value}${mark}`;
 }
 
+/** The variables of a file. @throws UsageError when it cannot be read, or others than its owner can read it */
+export async function readSecrets(path: string): Promise<Record<string, string>> {
+  // Mode and text of the same file, even if it is replaced in between.
+  const file = await open(path).catch((error: Error) => {
+    throw new UsageError(`The secrets file ${path} cannot be read: ${error.message}`);
+  });
+  try {
+    checkPrivate(path, (await file.stat()).mode, process.platform);
+    return parseEnv(await file.readFile("utf8")) as Record<string, string>;
+  } finally {
+    await file.close();
+  }
+}
+
 /** @throws UsageError when others than the owner can read or write the file */
-export function checkPrivate(path: string, mode: number, platform: string): void {
+function checkPrivate(path: string, mode: number, platform: string): void {
   // Windows has no mode: a file below the user's profile is that user's alone.
   if (platform === "win32" || (mode & 0o077) === 0) return;
   const text = (mode & 0o777).toString(8).padStart(3, "0");

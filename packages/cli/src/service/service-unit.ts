@@ -1,3 +1,6 @@
+import { CommandError } from "../exit-code.ts";
+import { safe } from "../terminal/text.ts";
+
 /** What a service runs, and how it is named. */
 export interface ServiceUnit {
   /** Lower case letters, digits and hyphens; unique among this user's services. */
@@ -23,8 +26,6 @@ export interface ServiceManager {
   title: string;
   unitPath: (name: string) => string;
   unitText: (unit: ServiceUnit) => string;
-  /** The unit's text as it is written. */
-  encode: (text: string) => Uint8Array;
   /** The services of this user whose units are here, in order of their names. */
   names: () => Promise<string[]>;
   /** After its unit was written. A service of that name that runs is replaced. */
@@ -51,12 +52,12 @@ export interface ServiceHost {
   platform: string;
   homeFolder: string;
   currentFolder: string;
-  /** For launchd's domain; 0 on Windows, where it is not used. */
+  /** For launchd's domain. */
   userId: number;
   /** How this program is started: the executable, or Node and the launcher. */
   program: readonly [string, ...string[]];
   /** Replaces the file at once; creates its folder, which only this user can read when the file is private. */
-  writeFile: (path: string, content: Uint8Array, isPrivate: boolean) => Promise<void>;
+  writeFile: (path: string, text: string, isPrivate: boolean) => Promise<void>;
   /** A missing file is no error. */
   removeFile: (path: string) => Promise<void>;
   /** The names in a folder; none when it is missing. */
@@ -85,4 +86,26 @@ export async function namesIn(
     .map((file) => file.slice(prefix.length, file.length - suffix.length))
     .filter(isServiceName)
     .toSorted((a, b) => a.localeCompare(b));
+}
+
+/** @returns what the program printed. @throws CommandError with its first line when it fails or is not installed */
+export async function runOrThrow(
+  host: ServiceHost,
+  command: string,
+  args: readonly string[],
+): Promise<string> {
+  const { code, stdout, stderr } = await host.run(command, args);
+  if (code === 0) return stdout;
+  const line = [command, ...args].join(" ");
+  if (code === undefined) {
+    throw new CommandError(
+      `${command} is not on this machine, so services cannot be installed here`,
+      "to see the unit and install it yourself, add --print to the service install line",
+    );
+  }
+  const [reason = ""] = `${stderr}${stdout}`.trim().split("\n");
+  const hint = /connect to (?:user scope )?bus/i.test(reason)
+    ? "systemd has no session of this user: log in without sudo or su, or run loginctl enable-linger"
+    : undefined;
+  throw new CommandError(`${line} failed with exit code ${code}: ${safe(reason)}`, hint);
 }

@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import { EXIT } from "../exit-code.ts";
-import { runOrThrow } from "./run-or-throw.ts";
 import {
   namesIn,
+  runOrThrow,
   type ServiceHost,
   type ServiceManager,
   type ServiceState,
@@ -26,7 +26,6 @@ export function systemdManager(
     title: "systemd user unit",
     unitPath: (name) => posix.join(folder, unitName(name)),
     unitText: systemdUnit,
-    encode: (text) => new TextEncoder().encode(text),
     names: () => namesIn(host, folder, "roomhub-", ".service"),
     start: async ({ name }) => {
       await systemctl("daemon-reload");

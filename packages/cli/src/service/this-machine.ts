@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { isSea } from "node:sea";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { replaceFile } from "@roomhub/hub";
 import type { Ran, ServiceHost } from "./service-unit.ts";
 
 /** The services of the user that runs this process. */
@@ -17,15 +18,8 @@ export const thisMachine: ServiceHost = {
   program: thisProgram(),
   writeFile: async (path, content, isPrivate) => {
     await mkdir(dirname(path), { recursive: true, ...(isPrivate ? { mode: 0o700 } : {}) });
-    const draft = `${path}.${randomBytes(6).toString("hex")}.tmp`;
-    const file = await open(draft, "wx", isPrivate ? 0o600 : 0o644);
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
+    const temporaryPath = `${path}.${randomUUID()}.tmp`;
+    await replaceFile(path, content, { mode: isPrivate ? 0o600 : 0o644, temporaryPath });
   },
   removeFile: (path) => rm(path, { force: true }),
   listFolder: async (path) => {

@@ -1,8 +1,6 @@
-import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { launchdManager } from "./launchd.ts";
 import { emptyMachine } from "./machine.fixture.ts";
-import { scheduledTaskManager, windowsArgument } from "./scheduled-task.ts";
 import { systemdManager } from "./systemd.ts";
 
 const awkward = String.raw`{"gpu":"50% of $HOME & <\"x\">"}`;
@@ -38,7 +36,6 @@ test("a systemd user unit is exactly this text", () => {
       "",
     ].join("\n"),
   );
-  expect(new TextDecoder().decode(manager.encode(text))).toBe(text);
 });
 
 test.each([
@@ -98,98 +95,3 @@ test("a launchd agent is exactly this text", () => {
     ].join("\n"),
   );
 });
-
-test("a scheduled task is exactly this text, in UTF-16 with its mark", () => {
-  const host = emptyMachine("win32");
-  const manager = scheduledTaskManager(host, String.raw`C:\state`, String.raw`BOX\A&a`);
-  const text = manager.unitText({
-    name: "lab",
-    commandLine: [String.raw`C:\Program Files\node.exe`, "join", "ABC234", "--nickname", 'A "B"'],
-    folder: String.raw`C:\Users\Ana`,
-  });
-  expect(manager.unitPath("lab")).toBe(String.raw`C:\state\roomhub-lab.xml`);
-  expect(text).toBe(
-    [
-      '<?xml version="1.0" encoding="UTF-16"?>',
-      "<!-- Written by `roomhub service install`. To remove it: roomhub service remove lab -->",
-      '<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">',
-      "  <RegistrationInfo>",
-      "    <Description>roomhub: lab</Description>",
-      String.raw`    <URI>\roomhub\lab</URI>`,
-      "  </RegistrationInfo>",
-      "  <Triggers>",
-      "    <LogonTrigger>",
-      "      <Enabled>true</Enabled>",
-      String.raw`      <UserId>BOX\A&amp;a</UserId>`,
-      "    </LogonTrigger>",
-      "  </Triggers>",
-      "  <Principals>",
-      '    <Principal id="Author">',
-      String.raw`      <UserId>BOX\A&amp;a</UserId>`,
-      "      <LogonType>InteractiveToken</LogonType>",
-      "      <RunLevel>LeastPrivilege</RunLevel>",
-      "    </Principal>",
-      "  </Principals>",
-      "  <Settings>",
-      "    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>",
-      "    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>",
-      "    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>",
-      "    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>",
-      "    <RestartOnFailure>",
-      "      <Interval>PT1M</Interval>",
-      "      <Count>999</Count>",
-      "    </RestartOnFailure>",
-      "    <Enabled>true</Enabled>",
-      "  </Settings>",
-      '  <Actions Context="Author">',
-      "    <Exec>",
-      String.raw`      <Command>C:\Program Files\node.exe</Command>`,
-      String.raw`      <Arguments>join ABC234 --nickname &quot;A \&quot;B\&quot;&quot;</Arguments>`,
-      String.raw`      <WorkingDirectory>C:\Users\Ana</WorkingDirectory>`,
-      "    </Exec>",
-      "  </Actions>",
-      "</Task>",
-      "",
-    ].join("\n"),
-  );
-  expect([...manager.encode(text).subarray(0, 4)]).toEqual([0xff, 0xfe, 0x3c, 0]);
-});
-
-test("a program on Windows gets every argument as it was", () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.string({ unit: fc.constantFrom("a", " ", '"', "\\", "\t", "é") })),
-      (args) => {
-        expect(splitAsWindows(args.map(windowsArgument).join(" "))).toEqual(args);
-      },
-    ),
-  );
-});
-
-/** https://learn.microsoft.com/cpp/c-language/parsing-c-command-line-arguments */
-function splitAsWindows(line: string): string[] {
-  const args: string[] = [];
-  let current: string | undefined;
-  let isQuoted = false;
-  for (let index = 0; index < line.length; index++) {
-    const slashes = /^\\*/.exec(line.slice(index))?.[0].length ?? 0;
-    const isBeforeQuote = line[index + slashes] === '"';
-    if (slashes > 0) {
-      current = (current ?? "") + "\\".repeat(isBeforeQuote ? Math.floor(slashes / 2) : slashes);
-      index += slashes - 1;
-      if (isBeforeQuote && slashes % 2 === 1) {
-        current += '"';
-        index++;
-      }
-    } else if (isBeforeQuote) {
-      isQuoted = !isQuoted;
-      current ??= "";
-    } else if (!isQuoted && /[ \t]/.test(line[index] ?? "")) {
-      if (current !== undefined) args.push(current);
-      current = undefined;
-    } else {
-      current = (current ?? "") + (line[index] ?? "");
-    }
-  }
-  return current === undefined ? args : [...args, current];
-}

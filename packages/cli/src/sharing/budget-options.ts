@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { positiveArgument } from "../options.ts";
-import type { ParticipantOptions } from "../services.ts";
+import type { ParticipantOptions } from "@roomhub/participant";
 
 /** Options of commands that share within a budget. */
 export interface BudgetOptionValues {

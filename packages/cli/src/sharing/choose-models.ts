@@ -10,7 +10,7 @@ import {
   offerableModels,
   serverText,
 } from "./found-server.ts";
-import type { ParticipantOptions } from "../services.ts";
+import type { ParticipantOptions } from "@roomhub/participant";
 import { nearest } from "../terminal/nearest.ts";
 import { safe } from "../terminal/text.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ParticipantNotice } from "../services.ts";
+import type { ParticipantNotice } from "@roomhub/participant";
 import { notifierOf, notifyOfUse } from "./desktop-notifier.ts";
 
 const request = { path: "/chat/completions", model: "llama3.2:3b" };

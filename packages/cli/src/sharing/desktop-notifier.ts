@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { clientText } from "@roomhub/protocol";
-import type { CliContext } from "../context.ts";
-import type { ParticipantNotice } from "../services.ts";
+import type { ParticipantNotice } from "@roomhub/participant";
 import { safe } from "../terminal/text.ts";
 
 const title = "roomhub";
@@ -14,27 +13,32 @@ const idleMs = 60_000;
  * @param say - prints a line, once, where notifications are not possible
  */
 export function notifyOfUse(
-  { notifyDesktop, nowMs }: Pick<CliContext, "notifyDesktop" | "nowMs">,
+  context: { notifyDesktop: (text: string) => Promise<boolean>; nowMs: () => number },
   say: (line: string) => void,
 ): (notice: ParticipantNotice) => void {
   let lastUseMs = Number.NEGATIVE_INFINITY;
   let isPossible = true;
   const notify = async (text: string) => {
-    if (await notifyDesktop(text)) return;
+    if (await context.notifyDesktop(text)) return;
     if (isPossible) say("! this machine has no program that shows notifications");
     isPossible = false;
   };
   return (notice) => {
     if (notice.kind !== "request-started" && notice.kind !== "request-ended") return;
-    const isFirst = notice.kind === "request-started" && nowMs() - lastUseMs >= idleMs;
-    lastUseMs = nowMs();
+    const isFirst = notice.kind === "request-started" && context.nowMs() - lastUseMs >= idleMs;
+    lastUseMs = context.nowMs();
     if (!isFirst || !isPossible) return;
     void notify(`${safe(clientText(notice.client) ?? "Someone")} uses ${safe(notice.model)}`);
   };
 }
 
-/** Never waits for the program to end. Its arguments may contain anything, so no shell reads them. */
-export const notifyDesktop: CliContext["notifyDesktop"] = (text) => {
+/**
+ * Shows a notification on the desktop. Never waits for the program to end. Its arguments may contain anything, so no shell
+ * reads them.
+ *
+ * @returns false where this machine has no program for it
+ */
+export function notifyDesktop(text: string): Promise<boolean> {
   const { command, args, env } = notifierOf(process.platform, text);
   return new Promise((resolve) => {
     const child = spawn(command, args, {
@@ -46,7 +50,7 @@ export const notifyDesktop: CliContext["notifyDesktop"] = (text) => {
     child.once("spawn", () => resolve(true));
     child.unref();
   });
-};
+}
 
 interface Notifier {
   command: string;

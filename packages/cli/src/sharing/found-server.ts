@@ -10,7 +10,7 @@ import {
 import { RoomhubError } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import type { ParticipantOptions } from "../services.ts";
+import type { ParticipantOptions } from "@roomhub/participant";
 import { safe, shellWord } from "../terminal/text.ts";
 
 /** A model server, as seen in its response to `GET {base}/models`. */

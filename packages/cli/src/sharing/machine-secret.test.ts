@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { machineSecretsFrom } from "./machine-secret.ts";
+import { machineSecret } from "./machine-secret.ts";
 
 async function newPath(): Promise<string> {
   const base = await mkdtemp(join(tmpdir(), "roomhub-machine-"));
@@ -14,7 +14,8 @@ const ollama = "http://127.0.0.1:11434/v1";
 const llamaCpp = "http://127.0.0.1:8080/v1";
 
 test("an endpoint has one secret of 43 characters, and another endpoint another", async () => {
-  const secretOf = machineSecretsFrom(await newPath());
+  const path = await newPath();
+  const secretOf = (endpoint: string) => machineSecret(path, endpoint);
   const secret = await secretOf(ollama);
   expect(secret).toMatch(/^[\w-]{43}$/);
   expect(await secretOf(ollama)).toBe(secret);
@@ -23,23 +24,21 @@ test("an endpoint has one secret of 43 characters, and another endpoint another"
 
 test("processes that begin at the same time have the same secret", async () => {
   const path = await newPath();
-  const secrets = await Promise.all(
-    Array.from({ length: 20 }, () => machineSecretsFrom(path)(ollama)),
-  );
+  const secrets = await Promise.all(Array.from({ length: 20 }, () => machineSecret(path, ollama)));
   expect(new Set(secrets).size).toBe(1);
-  expect(await machineSecretsFrom(path)(ollama)).toBe(secrets[0]);
+  expect(await machineSecret(path, ollama)).toBe(secrets[0]);
 });
 
 test("another user's computer has another secret for the same endpoint", async () => {
   const secrets = await Promise.all(
-    [await newPath(), await newPath()].map((path) => machineSecretsFrom(path)(ollama)),
+    [await newPath(), await newPath()].map((path) => machineSecret(path, ollama)),
   );
   expect(secrets[0]).not.toBe(secrets[1]);
 });
 
 test("only this user can read the secret, and no draft stays behind", async () => {
   const path = await newPath();
-  await machineSecretsFrom(path)(ollama);
+  await machineSecret(path, ollama);
   expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect(await readdir(dirname(path))).toEqual(["machine-secret"]);
@@ -49,8 +48,8 @@ test.each(["", "short", "x".repeat(44)])(
   "a file with %j is an error that names it",
   async (text) => {
     const path = await newPath();
-    await machineSecretsFrom(path)(ollama);
+    await machineSecret(path, ollama);
     await writeFile(path, text);
-    await expect(machineSecretsFrom(path)(ollama)).rejects.toThrow(path);
+    await expect(machineSecret(path, ollama)).rejects.toThrow(path);
   },
 );

@@ -1,48 +1,31 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { link, mkdir, open, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-
-/** Shows a hub that participants stand in front of the same model server. Contract §1, "Machines". */
-export type MachineSecretOf = (baseUrl: string) => Promise<string>;
+import { createFile } from "@roomhub/hub";
 
 const secretForm = /^[\w-]{43}$/;
 
 /**
- * Secrets of this user's model servers, one per base URL, the same in every process: each is derived from one random secret
- * in a file that only this user can read.
+ * The secret of one of this user's model servers, the same in every process: it is derived from one random secret in a file
+ * that only this user can read. Shows a hub that participants stand in front of the same model server. Contract §1,
+ * "Machines".
  *
  * @param path - of that file; created with its folder at the first use
  * @returns 43 characters of base64url; rejects when the file can neither be read nor created
  */
-export function machineSecretsFrom(path: string): MachineSecretOf {
-  let own: Promise<string> | undefined;
-  return async (baseUrl) => {
-    const key = await (own ??= readOrMint(path));
-    return createHmac("sha256", key).update(baseUrl).digest("base64url");
-  };
+export async function machineSecret(path: string, baseUrl: string): Promise<string> {
+  const key = (await readSecret(path)) ?? (await createSecret(path));
+  return createHmac("sha256", key).update(baseUrl).digest("base64url");
 }
 
-async function readOrMint(path: string): Promise<string> {
-  const kept = await readSecret(path);
-  if (kept !== undefined) return kept;
+async function createSecret(path: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   const secret = randomBytes(32).toString("base64url");
-  const file = await open(draft, "wx", 0o600);
-  try {
-    await file.writeFile(secret);
-    await file.sync();
-    // Unlike a rename, a link never replaces the file of another process that was faster.
-    await link(draft, path);
-    return secret;
-  } catch (error) {
-    const other = await readSecret(path);
-    if (other === undefined) throw error;
-    return other;
-  } finally {
-    await file.close();
-    await rm(draft, { force: true });
-  }
+  if (await createFile(path, secret, `${path}.`)) return secret;
+  // Another process was faster.
+  const other = await readSecret(path);
+  if (other === undefined) throw new Error(`${path} cannot be created`);
+  return other;
 }
 
 /** @returns undefined for a missing file */

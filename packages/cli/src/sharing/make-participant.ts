@@ -1,7 +1,9 @@
 import { checkEndpoint, ERROR_STATUS } from "@roomhub/protocol";
+import type { ParticipantOptions, StopReason } from "@roomhub/participant";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, type ExitCode, exitCodeOfStatus, UsageError } from "../exit-code.ts";
-import type { ParticipantOptions, RunningParticipant, StopReason } from "../services.ts";
+import type { RunningParticipant } from "../capabilities.ts";
+import { reasonOf, safe } from "../terminal/text.ts";
 
 /** @throws UsageError when the endpoint or a header cannot be used */
 export async function makeParticipant(
@@ -38,4 +40,21 @@ export function stoppedError({ code, reason, hint }: StopReason): CommandError {
 function exitCodeFor(code: string): ExitCode {
   const row = Object.entries(ERROR_STATUS).find(([name]) => name === code)?.[1];
   return row === undefined ? EXIT.failure : exitCodeOfStatus(row.status);
+}
+
+/** Keeps the key that the owner's requests go first with, and prints how to use it. */
+export async function keepClientKey(
+  context: CliContext,
+  { hubUrl, room, id }: Pick<ParticipantOptions, "hubUrl" | "room" | "id">,
+  token: string,
+  say: (text: string) => void,
+): Promise<void> {
+  say(
+    `Your requests go first at ${safe(id)} with OPENAI_API_KEY=${safe(token)}; from this machine also without it, unless a proxy is in between`,
+  );
+  try {
+    await (await context.savedTokens("client-keys")).save({ hubUrl, room, id, token });
+  } catch (error) {
+    say(`! the key could not be kept: ${safe(reasonOf(error))}`);
+  }
 }

@@ -1,5 +1,5 @@
-import type { ParticipantNotice } from "../services.ts";
-import { type Colors, clockTime, duration, safe } from "../terminal/text.ts";
+import type { ParticipantNotice } from "@roomhub/participant";
+import { clockTime, type Colors, duration, reasonOf, safe } from "../terminal/text.ts";
 
 /** Notices printed as one line each; requests and connections are handled separately. */
 export type LineNotice = Exclude<
@@ -39,7 +39,7 @@ function describe(notice: LineNotice, colors: Colors): string {
       );
     case "fault": {
       const { error } = notice;
-      return colors.red(`internal error: ${safe(error instanceof Error ? error.message : error)}`);
+      return colors.red(`internal error: ${safe(reasonOf(error))}`);
     }
   }
 }

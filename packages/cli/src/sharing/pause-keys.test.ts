@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { RunningParticipant, RunningRequest } from "../services.ts";
+import type { RunningRequest } from "@roomhub/participant";
+import type { RunningParticipant } from "../capabilities.ts";
 import { clockTime } from "../terminal/text.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 import { pauseByKeys } from "./pause-keys.ts";

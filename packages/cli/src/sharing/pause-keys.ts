@@ -1,5 +1,5 @@
 import type { CliContext } from "../context.ts";
-import type { RunningParticipant } from "../services.ts";
+import type { RunningParticipant } from "../capabilities.ts";
 import type { RowFeed } from "../terminal/row-feed.ts";
 import { clockTime, colorsFor } from "../terminal/text.ts";
 import { runningNow } from "./running-now.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRowFeed } from "../terminal/row-feed.ts";
-import type { ParticipantNotice, ParticipantOptions } from "../services.ts";
+import type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
 import { reportNotices, type ReportOptions } from "./report-notices.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 

@@ -6,8 +6,8 @@ import { noticeLine, type LineNotice } from "./notice-line.ts";
 import { type Outage, trackOutage } from "./outage.ts";
 import { createServedTable } from "../terminal/request-table.ts";
 import type { RowFeed } from "../terminal/row-feed.ts";
-import type { ParticipantNotice, ParticipantOptions } from "../services.ts";
-import { clockTime, colorsFor, duration, safe, writeJson } from "../terminal/text.ts";
+import type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
+import { clockTime, colorsFor, duration, reasonOf, safe, writeJson } from "../terminal/text.ts";
 
 export interface ReportOptions {
   /** NDJSON on stdout instead of lines on stderr */
@@ -155,5 +155,5 @@ function sharedText({ limit, participants = 2 }: Machine): string {
 function forJson(notice: ParticipantNotice): object {
   if (notice.kind !== "fault") return notice;
   const { error } = notice;
-  return { kind: "fault", error: error instanceof Error ? error.message : String(error) };
+  return { kind: "fault", error: reasonOf(error) };
 }

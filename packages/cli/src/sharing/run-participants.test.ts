@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ParticipantOptions } from "../services.ts";
+import type { ParticipantOptions } from "@roomhub/participant";
 import { makeWorld } from "../test-context.fixture.ts";
 import { runParticipants } from "./run-participants.ts";
 

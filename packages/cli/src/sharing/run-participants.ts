@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { CliContext } from "../context.ts";
-import { keepClientKey } from "./keep-client-key.ts";
-import { makeParticipant, stoppedError } from "./make-participant.ts";
+import { keepClientKey, makeParticipant, stoppedError } from "./make-participant.ts";
 import { canErase } from "../terminal/progress.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
-import type { ParticipantOptions, RunningParticipant, StopReason } from "../services.ts";
+import type { ParticipantOptions, StopReason } from "@roomhub/participant";
+import type { RunningParticipant } from "../capabilities.ts";
 import { aborted } from "../terminal/stop-signal.ts";
 import { reportNotices } from "./report-notices.ts";
 import { safe } from "../terminal/text.ts";

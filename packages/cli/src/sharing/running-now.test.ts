@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { CliContext } from "../context.ts";
-import type { RunningParticipant, RunningRequest } from "../services.ts";
+import type { RunningRequest } from "@roomhub/participant";
+import type { RunningParticipant } from "../capabilities.ts";
 import { Screen } from "../snapshots/screen.fixture.ts";
 import { colorsFor } from "../terminal/text.ts";
 import { capture, makeWorld } from "../test-context.fixture.ts";

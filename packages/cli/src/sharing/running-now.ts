@@ -1,8 +1,8 @@
 import { clientText } from "@roomhub/protocol";
-import type { CliContext } from "../context.ts";
-import type { RunningParticipant, RunningRequest } from "../services.ts";
+import type { RunningRequest } from "@roomhub/participant";
+import type { CliContext, Terminal } from "../context.ts";
+import type { RunningParticipant } from "../capabilities.ts";
 import { cutTo, displayWidth, padTo } from "../terminal/display-width.ts";
-import { createLiveLines, type LiveLines } from "../terminal/live-lines.ts";
 import { type Colors, colorsFor, countOf, safe } from "../terminal/text.ts";
 
 /** As many as leave most of a small terminal to the rows of finished requests. */
@@ -74,4 +74,53 @@ export function runningLines(
     ...lines.map((cells) => cells.join("  ").trimEnd()),
     ...(more > 0 ? [`and ${more} more`] : []),
   ].map((line) => colors.cyan(cutTo(`now  ${line}`, columns - 1)));
+}
+
+/** Lines that stay below everything else on a terminal and change in place, such as what runs now. */
+interface LiveLines {
+  /** Writes whole lines above them. */
+  readonly terminal: Terminal;
+  /** Draws them anew. */
+  refresh(): void;
+  /** Erases them, until `enter`. */
+  leave(): void;
+  enter(): void;
+}
+
+/** @param render - the lines as they are now, each shorter than the terminal is wide */
+function createLiveLines(terminal: Terminal, render: () => readonly string[]): LiveLines {
+  let drawn = "";
+  let isShown = true;
+
+  /** One write, so that the terminal shows nothing in between. */
+  function draw(above: string): void {
+    const lines = isShown ? render().map((line) => `${line}\n`) : [];
+    const below = lines.join("");
+    if (above === "" && below === drawn) return;
+    const count = drawn.split("\n").length - 1;
+    terminal.write(`${count === 0 ? "" : `\r\u001b[${count}A\u001b[J`}${above}${below}`);
+    drawn = below;
+  }
+
+  return {
+    terminal: {
+      write: draw,
+      isTTY: terminal.isTTY,
+      get columns() {
+        return terminal.columns;
+      },
+      get rows() {
+        return terminal.rows;
+      },
+    },
+    refresh: () => draw(""),
+    leave() {
+      isShown = false;
+      draw("");
+    },
+    enter() {
+      isShown = true;
+      draw("");
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { checkEndpoint } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
-import type { ParticipantOptions } from "../services.ts";
+import type { ParticipantOptions } from "@roomhub/participant";
 import { safe } from "../terminal/text.ts";
 import type { FoundServer } from "./found-server.ts";
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import type { CliContext, Client } from "../context.ts";
-import type { ParticipantNotice, StopReason } from "../services.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
+import type { ParticipantNotice, StopReason } from "@roomhub/participant";
 import { aParticipant, aRoom, idleParticipant, type World } from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
 import { atTerminal, everywhere, inPipe, type Scene } from "./session.fixture.ts";

@@ -1,6 +1,7 @@
 import type { Room } from "@roomhub/protocol";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { promptsAt } from "../terminal/prompts.ts";
 import { aRoom, makeWorld, type World } from "../test-context.fixture.ts";

@@ -1,5 +1,6 @@
 import type { HubEvent } from "@roomhub/protocol";
-import type { CliContext, Client } from "../context.ts";
+import type { Client } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
 import { searchMs } from "../rooms/find-rooms.ts";
 import { type Captured, capture, makeWorld, type World } from "../test-context.fixture.ts";
 import { pipePage, terminalPage } from "./page.fixture.ts";

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import type { ReadStream } from "node:tty";
 import { expect, test } from "vitest";
-import { readKeys } from "./keyboard.ts";
+import { isForegroundStat, readKeys } from "./keyboard.ts";
 
 /** A terminal that writes down what is done to it. */
 function aTerminal(isTTY = true, inForeground = [true, true]) {
@@ -84,4 +84,13 @@ test("a pipe is not read at all", async () => {
   await type("p");
   release();
   expect(log).toEqual([]);
+});
+
+test.each([
+  ["its terminal's own group", "12 (node) S 1 12 9 34816 12 4194304 1", true],
+  ["another group than its terminal's", "12 (node) S 1 12 9 34816 9 4194304 1", false],
+  ["no terminal at all", "12 (node) S 1 12 9 0 -1 4194304 1", false],
+  ["a name with parentheses", "12 (a) b) S 1 12 9 34816 12 4194304 1", true],
+])("a process with %s", (_name, stat, isForeground) => {
+  expect(isForegroundStat(stat)).toBe(isForeground);
 });

@@ -4,7 +4,7 @@ import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
 import { unreachableHubHint } from "../rooms/hub-hint.ts";
-import { colorsFor, safe, safeLines } from "./text.ts";
+import { colorsFor, reasonOf, safe, safeLines } from "./text.ts";
 
 /**
  * Prints an error on stderr: the message, the next step, and for a refused request the participants with the reason each
@@ -20,7 +20,7 @@ export function renderError(
 ): void {
   const colors = colorsFor(context, context.stderr);
   const line = (text: string) => context.stderr.write(`${text}\n`);
-  const message = safe(error instanceof Error ? error.message : String(error));
+  const message = safe(reasonOf(error));
   line(colors.red(`error: ${withCommandName(context, message)}`));
   const hint = hintOf(context, error);
   if (hint !== undefined) line(`→ ${hintHere(context, safe(hint), hubUrl)}`);

@@ -1,7 +1,7 @@
 import { clientText, type HubEvent, type Metrics } from "@roomhub/protocol";
 import type { Terminal } from "../context.ts";
 import { type Cell, type Column, createLiveTable } from "./live-table.ts";
-import type { ParticipantNotice } from "../services.ts";
+import type { ParticipantNotice } from "@roomhub/participant";
 import { clockTime, type Colors, countOf, duration, safe, shortDuration } from "./text.ts";
 
 const time: Column = { heading: "TIME", width: 8 };

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { escapeUnprintable, printable } from "@roomhub/protocol";
-import type { CliContext, Terminal } from "../context.ts";
+import type { Terminal } from "./terminal.ts";
 import { cutTo, displayWidth, padTo } from "./display-width.ts";
 
 export { shellWord } from "@roomhub/protocol";
@@ -14,7 +14,7 @@ export type Colors = Record<(typeof styles)[number], (text: string) => string>;
 
 /** Colours on terminals only, unless disabled. https://no-color.org */
 export function colorsFor(
-  context: Pick<CliContext, "env">,
+  context: { env: Readonly<Record<string, string | undefined>> },
   terminal: Pick<Terminal, "isTTY">,
 ): Colors {
   const isDisabled = (context.env["NO_COLOR"] ?? "") !== "" || context.env["TERM"] === "dumb";
@@ -30,6 +30,11 @@ export function createColors(isOn: boolean): Colors {
     return [style, isOn ? paint : same] as const;
   });
   return Object.fromEntries(painters) as Colors;
+}
+
+/** The message of what was thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** A value that came from the network, on one line. */

@@ -2,10 +2,9 @@ import type { Invite } from "@roomhub/client";
 import type { Link, RoomState } from "@roomhub/room-state";
 import type { CliContext } from "../context.ts";
 import { colorsFor } from "../terminal/text.ts";
-import { renderFrame } from "./frame.ts";
-import { explanationLines } from "./key-lines.ts";
+import { explanationLines, renderFrame } from "./frame.ts";
 import { createScreen } from "./screen.ts";
-import type { Show } from "./show.ts";
+import type { Show } from "./view.ts";
 
 /** At most ten frames a second. */
 const frameMs = 100;

@@ -18,7 +18,7 @@ import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fileRoomStore, defaultStatePath } from "./file-room-store.ts";
 import type { StoredRoom } from "./room-store.ts";
-import { StateFileLockedError } from "./state-file-lock.ts";
+import { StateFileLockedError } from "./file-lock.ts";
 
 const lab: StoredRoom = {
   id: randomUUID(),

@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, rename, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { decodeRooms, encodeRooms, type RoomStore, type StoredRoom } from "./room-store.ts";
-import { lockStateFile, type StateFileLock, StateFileLockedError } from "./state-file-lock.ts";
+import { lockStateFile, type FileLock, StateFileLockedError } from "./file-lock.ts";
 import { hasCode, replaceFile, syncDirectory } from "./whole-file.ts";
 import { homedir } from "node:os";
 
@@ -31,7 +31,7 @@ class LockedFileRoomStore implements FileRoomStore {
   readonly #path: string;
   readonly #warn: (message: string) => void;
   readonly #wallMs: () => number;
-  #lock: StateFileLock | undefined;
+  #lock: FileLock | undefined;
   /** waiting to be written; newer ones take the place of older ones */
   #next: readonly StoredRoom[] | undefined;
   #writing: Promise<void> | undefined;

@@ -2,14 +2,21 @@ import { randomUUID } from "node:crypto";
 import { link, open, rename, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Replaces a file: a reader finds the old one or the new one, also after a power cut. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  const temporaryPath = `${path}.tmp`;
+/**
+ * Replaces a file: a reader finds the old one or the new one, also after a power cut.
+ *
+ * @param temporaryPath - of the new file until then; a name that no other process uses at the same time
+ */
+export async function replaceFile(
+  path: string,
+  content: string | Uint8Array,
+  { mode = 0o600, temporaryPath = `${path}.tmp` } = {},
+): Promise<void> {
   // What a killed process left there, or a link that leads elsewhere: the name is removed, never what it leads to.
   await removeIfThere(temporaryPath);
-  const file = await open(temporaryPath, "wx", 0o600);
+  const file = await open(temporaryPath, "wx", mode);
   try {
-    await file.writeFile(text);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();
@@ -31,7 +38,7 @@ export async function createFile(
   temporaryPrefix: string,
 ): Promise<boolean> {
   const temporaryPath = `${temporaryPrefix}${randomUUID()}`;
-  await writeFile(temporaryPath, text, { flag: "wx", mode: 0o600 });
+  await writeFile(temporaryPath, text, { flag: "wx", mode: 0o600, flush: true });
   try {
     await link(temporaryPath, path);
     return true;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ResponseTiming, paceOf, timeResponse } from "./response-timing.ts";
+import { type ResponseTiming, paceOf, timeResponse } from "./request-check.ts";
 
 const role = '{"choices":[{"delta":{"role":"assistant","content":""}}]}';
 const content = '{"choices":[{"delta":{"content":"Hi"}}]}';

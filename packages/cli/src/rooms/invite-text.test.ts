@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
-import { displayWidth } from "./display-width.ts";
-import { qrCode } from "./qr-code.ts";
+import { displayWidth } from "../terminal/display-width.ts";
+import { qrCode } from "./invite-text.ts";
 import { capture, makeWorld } from "../test-context.fixture.ts";
 
 const invite = "http://192.168.1.5:5050/rooms/ABC234";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isBlockedPort } from "./blocked-port.ts";
+import { isBlockedPort } from "./hub-launch.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
 // fetch refuses these by their number alone: nothing is called.

@@ -21,24 +21,30 @@ export class StateFileLockedError extends Error {
   }
 }
 
-export interface StateFileLock {
+export interface FileLock {
   /** Leaves a lock alone that is no longer ours. */
   release(): Promise<void>;
 }
 
+/** @throws StateFileLockedError when a live process holds it, or is about to */
+export function lockStateFile(path: string, machine?: Machine): Promise<FileLock> {
+  return lockFile(path, (pid) => new StateFileLockedError(path, pid), machine);
+}
+
 /**
- * Takes the lock file beside `path`; one left behind by a dead process is taken over. Of any number of processes that
+ * Takes the lock file beside `path`; one left behind by a dead process is replaced. Of any number of processes that
  * try at once, one succeeds. docs/decisions/0020-a-stale-lock-is-succeeded.md.
  *
- * @throws StateFileLockedError when a live process holds it, or is about to
+ * @param inUse - the error when a live process holds it, or is about to
  */
-export async function lockStateFile(
+export async function lockFile(
   path: string,
+  inUse: (pid: number, lockPath: string) => Error,
   machine: Machine = thisMachine(),
-): Promise<StateFileLock> {
+): Promise<FileLock> {
   const lockPath = lockPathOf(path);
   const own = ownLockText(machine);
-  while (!(await tryLock(path, own, machine)));
+  while (!(await tryLock(lockPath, own, inUse, machine)));
   await sweep(lockPath);
   return {
     async release() {
@@ -48,12 +54,16 @@ export async function lockStateFile(
 }
 
 /** @returns false when another process was quicker at some step: then everything is read again */
-async function tryLock(path: string, own: string, machine: Machine): Promise<boolean> {
-  const lockPath = lockPathOf(path);
+async function tryLock(
+  lockPath: string,
+  own: string,
+  inUse: (pid: number, lockPath: string) => Error,
+  machine: Machine,
+): Promise<boolean> {
   const found = await readText(lockPath);
   if (found === undefined) return createFile(lockPath, own, `${lockPath}.`);
   // A stale lock is not removed: since it was read it may have become the lock of another process.
-  const successionPath = await endOfLine(path, found, machine);
+  const successionPath = await endOfLine(lockPath, found, inUse, machine);
   if (!(await createFile(successionPath, own, `${lockPath}.`))) return false;
   try {
     // Successions of a lock are removed after it was replaced, never before. If it is still there, so is the whole line,
@@ -71,19 +81,24 @@ async function tryLock(path: string, own: string, machine: Machine): Promise<boo
  * the right passes to its successor, and so on: a line that cannot fork.
  *
  * @returns the path of the file that succeeds the last one in the line
- * @throws StateFileLockedError when the lock, or a file in the line, is of a live process
+ * @throws Error of `inUse` when the lock, or a file in the line, is of a live process
  */
-async function endOfLine(path: string, lockText: string, machine: Machine): Promise<string> {
+async function endOfLine(
+  lockPath: string,
+  lockText: string,
+  inUse: (pid: number, lockPath: string) => Error,
+  machine: Machine,
+): Promise<string> {
   let last: string | undefined = lockText;
   let successionPath = "";
   while (last !== undefined) {
     const holder = parseHolder(last);
     if (holder !== undefined && isRunning(holder, machine)) {
-      throw new StateFileLockedError(path, holder.pid);
+      throw inUse(holder.pid, lockPath);
     }
     // Named after the lock too: a file left over from the line of an earlier lock stands for nothing in this one.
     const digest = createHash("sha256").update(`${lockText}\n${last}`).digest("hex");
-    successionPath = `${lockPathOf(path)}.after-${digest}`;
+    successionPath = `${lockPath}.after-${digest}`;
     last = await readText(successionPath);
   }
   return successionPath;

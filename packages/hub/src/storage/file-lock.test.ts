@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Machine, lockStateFile, StateFileLockedError } from "./state-file-lock.ts";
+import { type Machine, lockStateFile, StateFileLockedError } from "./file-lock.ts";
 
 let directory = "";
 beforeAll(async () => {

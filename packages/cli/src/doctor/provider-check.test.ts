@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { makeWorld } from "../test-context.fixture.ts";
-import { slotsText } from "./slots.ts";
+import { slotsText } from "./provider-check.ts";
 
 const busy = [{ is_processing: true }, { is_processing: false }];
 

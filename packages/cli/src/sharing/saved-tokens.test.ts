@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { tokensIn } from "./participant-tokens.ts";
+import { tokensIn } from "./saved-tokens.ts";
 
 async function newFolder(): Promise<string> {
   const base = await mkdtemp(join(tmpdir(), "roomhub-tokens-"));

@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { replaceFile } from "@roomhub/hub";
 
-/** The token of a participant that was added from this machine. */
+/** A token, and what it belongs to. */
 export interface SavedToken {
   hubUrl: string;
   room: string;
@@ -10,9 +11,9 @@ export interface SavedToken {
   token: string;
 }
 
-/** Tokens that prove ownership of participants. */
-export interface ParticipantTokens {
-  /** Replaces the participant's previous token. Resolves when it is on disk. */
+/** Tokens of participants, rooms and owners. */
+export interface SavedTokens {
+  /** Replaces the previous token of the same id. Resolves when it is on disk. */
   save(saved: SavedToken): Promise<void>;
   /** All tokens for an id, in any room of any hub. */
   find(id: string): Promise<SavedToken[]>;
@@ -24,7 +25,7 @@ export interface ParticipantTokens {
  *
  * @param folder - created when the first token is saved
  */
-export function tokensIn(folder: string): ParticipantTokens {
+export function tokensIn(folder: string): SavedTokens {
   const pathOf = ({ hubUrl, room, id }: SavedToken) => {
     const name = createHash("sha256").update(`${hubUrl}\n${room}\n${id}`).digest("hex");
     return join(folder, `${name.slice(0, 32)}.json`);
@@ -33,15 +34,8 @@ export function tokensIn(folder: string): ParticipantTokens {
     async save(saved) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = pathOf(saved);
-      const draft = `${path}.${randomBytes(6).toString("hex")}.tmp`;
-      const file = await open(draft, "wx", 0o600);
-      try {
-        await file.writeFile(JSON.stringify(saved));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(draft, path);
+      const temporaryPath = `${path}.${randomUUID()}.tmp`;
+      await replaceFile(path, JSON.stringify(saved), { temporaryPath });
     },
     async find(id) {
       const names = await readdir(folder).catch(noFolder);

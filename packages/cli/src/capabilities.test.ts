@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readSecretFile } from "./secret-file.ts";
+import { readSecretFile } from "./capabilities.ts";
 
 test.each([
   [0o600, false],

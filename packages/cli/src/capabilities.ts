@@ -1,0 +1,227 @@
+import { open, readFile as readTextFile, writeFile } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { RoomhubClient } from "@roomhub/client";
+import type {
+  ClusterDirectory,
+  createHub as CreateHub,
+  FileRoomStore,
+  Handout,
+  HubOptions,
+  ImportedRoom,
+  NatsDirectoryOptions,
+  StoredRoom,
+} from "@roomhub/hub";
+import type { Participant, ParticipantOptions } from "@roomhub/participant";
+import { allowHeapGrowth } from "./heap-growth.ts";
+import { findLanAddresses, type LanAddress } from "./hosting/network-addresses.ts";
+import type { LocalServer } from "./local-server.ts";
+import type { MetricsServerOptions } from "./metrics/metrics-server.ts";
+import type { MetricsSenderOptions } from "./metrics/otlp-sender.ts";
+import type { MonitorOptions } from "./monitor/page-server.ts";
+import type { ServiceHost } from "./service/service-unit.ts";
+import type { SavedTokens } from "./sharing/saved-tokens.ts";
+
+/**
+ * What commands do to the world outside. Every export is a member of `CliContext`, so that a test can pass its own. Modules
+ * that few commands need are loaded with the first call.
+ */
+export { readDefaultGateways as defaultGateways } from "./hosting/network-addresses.ts";
+export { mdns } from "./hosting/mdns.ts";
+export { openBrowser } from "./monitor/open-browser.ts";
+export { openRecording } from "./record/recording.ts";
+export { readLines } from "./report/read-lines.ts";
+export { notifyDesktop } from "./sharing/desktop-notifier.ts";
+
+/** The part of a hub that commands use. */
+export type RunningHub = Pick<
+  ReturnType<typeof CreateHub>,
+  "listen" | "watch" | "prepareHandout" | "close"
+>;
+
+/** The part of an agent that commands use. */
+export type RunningParticipant = Pick<
+  Participant,
+  "start" | "stopped" | "running" | "pause" | "resume" | "close"
+>;
+
+/** A store that keeps rooms across restarts, and its path. */
+export interface OpenedRoomStore {
+  store: FileRoomStore;
+  path: string;
+}
+
+export function readStdin(): Promise<string> {
+  return text(process.stdin);
+}
+
+export function readFile(path: string): Promise<string> {
+  return readTextFile(path, "utf8");
+}
+
+/** Writes a file that only this user can read. @throws NodeJS.ErrnoException with EEXIST when it exists */
+export function createFile(path: string, content: string): Promise<void> {
+  return writeFile(path, content, { flag: "wx", mode: 0o600 });
+}
+
+/**
+ * Adds the variables of a file to the environment; one that is set there already stays.
+ *
+ * @throws UsageError when the file cannot be read, or others can
+ */
+export async function addVariablesFrom(path: string): Promise<void> {
+  const { readSecrets } = await import("./service/secrets-file.ts");
+  Object.assign(process.env, { ...(await readSecrets(path)), ...process.env });
+}
+
+export function lanAddresses(): LanAddress[] {
+  return findLanAddresses(networkInterfaces());
+}
+
+/** Epoch ms. */
+export function nowMs(): number {
+  return Date.now();
+}
+
+/** Calls back once after `ms`; the result cancels it. */
+export function after(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
+}
+
+/** The SDK's methods, so that a test can pass a plain object. */
+export type Client = Pick<RoomhubClient, keyof RoomhubClient>;
+
+export function createClient(hubUrl: string): Client {
+  return new RoomhubClient({ hubUrl });
+}
+
+export async function createHub(options: HubOptions): Promise<RunningHub> {
+  const hub = await import("@roomhub/hub");
+  allowHeapGrowth();
+  return hub.createHub(options);
+}
+
+/** What a hub hands out besides its API; undefined where there is neither a published package nor a checkout. */
+export async function createHandout(): Promise<Handout | undefined> {
+  return (await import("./handout/create-handout.ts")).createHandout();
+}
+
+/**
+ * @param path - undefined for the port's default state file
+ * @param onWarning - called with a sentence when rooms cannot be kept
+ */
+export async function openRoomStore(
+  path: string | undefined,
+  port: number,
+  onWarning: (message: string) => void,
+): Promise<OpenedRoomStore> {
+  const { fileRoomStore } = await import("@roomhub/hub");
+  const statePath = path ?? (await usualStatePath(port));
+  return { store: fileRoomStore(statePath, { onWarning }), path: statePath };
+}
+
+/** The default state file of the hub on a port. */
+export async function usualStatePath(port: number): Promise<string> {
+  const { defaultStatePath } = await import("@roomhub/hub");
+  return defaultStatePath(port, process.env);
+}
+
+/** What the hubs of a cluster share. Connects when the hub that gets it opens it. */
+export async function openDirectory(options: NatsDirectoryOptions): Promise<ClusterDirectory> {
+  const { NatsDirectory } = await import("@roomhub/hub");
+  return new NatsDirectory(options);
+}
+
+/** @throws Error with what is wrong: no such file, in use by a hub, not a state file */
+export async function readStateFile(path: string): Promise<StoredRoom[]> {
+  const hub = await import("@roomhub/hub");
+  return hub.readStateFile(path);
+}
+
+/** Puts rooms into an open directory; yields the result for each. */
+export async function* importRooms(
+  directory: ClusterDirectory,
+  rooms: readonly StoredRoom[],
+): AsyncIterable<ImportedRoom> {
+  const hub = await import("@roomhub/hub");
+  yield* hub.importRooms(directory, rooms);
+}
+
+/**
+ * Tokens beside the state files of this user's hubs: of participants that were added from this machine, host tokens of rooms
+ * that were created from it, client keys of participants that serve their owner first.
+ */
+export async function savedTokens(
+  kind: "participants" | "hosts" | "client-keys",
+): Promise<SavedTokens> {
+  const { tokensIn } = await import("./sharing/saved-tokens.ts");
+  return tokensIn(join(dirname(await usualStatePath(0)), kind));
+}
+
+/** The secret that this user's participants at one base URL have in common. Contract §1, "Machines". */
+export async function machineSecretOf(baseUrl: string): Promise<string> {
+  const { machineSecret } = await import("./sharing/machine-secret.ts");
+  return machineSecret(join(dirname(await usualStatePath(0)), "machine-secret"), baseUrl);
+}
+
+/** @throws ParticipantError when the endpoint or a header cannot be used */
+export async function createParticipant(options: ParticipantOptions): Promise<RunningParticipant> {
+  const participant = await import("@roomhub/participant");
+  allowHeapGrowth();
+  return participant.createParticipant(options);
+}
+
+/** Serves the metrics of rooms to Prometheus. */
+export async function serveMetrics(options: MetricsServerOptions): Promise<LocalServer> {
+  const metricsServer = await import("./metrics/metrics-server.ts");
+  return metricsServer.serveMetrics(options);
+}
+
+/** Sends the metrics of rooms to a receiver of OTLP. */
+export async function sendMetrics(
+  options: MetricsSenderOptions,
+): Promise<{ close: () => Promise<void> }> {
+  const otlpSender = await import("./metrics/otlp-sender.ts");
+  return otlpSender.sendMetrics(options);
+}
+
+/** Serves the page that watches a room. */
+export async function serveMonitor(options: MonitorOptions): Promise<LocalServer> {
+  const pageServer = await import("./monitor/page-server.ts");
+  return pageServer.serveMonitor(options);
+}
+
+/** What services need of this machine. */
+export async function serviceHost(): Promise<ServiceHost> {
+  return (await import("./service/this-machine.ts")).thisMachine;
+}
+
+/** Calls back on SIGINT, SIGTERM and SIGHUP; the result stops listening. */
+export function onStopSignal(listener: (signal: NodeJS.Signals) => void): () => void {
+  process.on("SIGINT", listener).on("SIGTERM", listener).on("SIGHUP", listener);
+  return () => {
+    process.off("SIGINT", listener).off("SIGTERM", listener).off("SIGHUP", listener);
+  };
+}
+
+/** Exits the process immediately. */
+export function exitNow(code: number): void {
+  process.exit(code);
+}
+
+/** A file with a secret, and who can read it. */
+interface SecretFile {
+  bytes: Uint8Array;
+  /** always false on Windows, where the mode says nothing */
+  isReadableByOthers: boolean;
+}
+
+/** @throws NodeJS.ErrnoException */
+export async function readSecretFile(path: string): Promise<SecretFile> {
+  await using file = await open(path);
+  const { mode } = await file.stat();
+  const isReadableByOthers = process.platform !== "win32" && (mode & 0o077) !== 0;
+  return { bytes: await file.readFile(), isReadableByOthers };
+}

@@ -1,0 +1,15 @@
+/** One of the two output streams. */
+export interface Terminal {
+  write(text: string): void;
+  readonly isTTY: boolean;
+  /** Current width in cells; undefined when it is not a terminal. */
+  readonly columns: number | undefined;
+  /** Current height in lines; undefined when it is not a terminal. */
+  readonly rows: number | undefined;
+}
+
+/** What a program shows beside the lines of the shell. */
+export interface SuspendedScreen {
+  leave(): void;
+  enter(): void;
+}
