@@ -140,7 +140,7 @@ test("every roomhub command in a guide is one the command line understands", () 
   expect(seen.length).toBeGreaterThan(10);
   expect(misunderstood(["join", "ABC234", "--all-modles"])).toEqual(["--all-modles"]);
   expect(misunderstood(["jion"])).toEqual(["jion"]);
-  expect(misunderstood(["env"])).toEqual(["0 arguments"]);
+  expect(misunderstood(["report"])).toEqual(["0 arguments"]);
 });
 
 test("the programs and links that a guide names exist", () => {
