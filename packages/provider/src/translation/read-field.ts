@@ -83,7 +83,6 @@ export function noCounterpart(what: string, path: string, nextStep: string): Unt
   return new UntranslatableError(
     `${what} has no counterpart in chat completions, the only API this participant's provider supports. ${nextStep}`,
     path,
-    "unsupported_value",
   );
 }
 
@@ -104,7 +103,11 @@ export class UntranslatableError extends Error {
     | "previous_response_not_found"
     | "thread_not_found";
 
-  constructor(message: string, param: string, code: UntranslatableError["code"]) {
+  constructor(
+    message: string,
+    param: string,
+    code: UntranslatableError["code"] = "unsupported_value",
+  ) {
     super(message);
     this.param = param;
     this.code = code;

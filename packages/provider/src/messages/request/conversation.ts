@@ -73,11 +73,7 @@ export function translateConversation(
 function readTurns(messages: unknown, naming: ToolNaming): Turn[] {
   if (!Array.isArray(messages)) throw wrongType("messages", "an array");
   if (messages.length === 0) {
-    throw new UntranslatableError(
-      "messages is empty. Send at least one message.",
-      "messages",
-      "unsupported_value",
-    );
+    throw new UntranslatableError("messages is empty. Send at least one message.", "messages");
   }
   const reader = new TurnReader(naming);
   for (const [index, entry] of messages.entries()) {
@@ -112,7 +108,6 @@ class TurnReader {
         throw new UntranslatableError(
           `${path}.role must be user, assistant or system${typeof role === "string" ? `, not ${quoted(role)}` : ""}.`,
           `${path}.role`,
-          "unsupported_value",
         );
     }
   }
@@ -213,7 +208,6 @@ function orphan({ callId, path }: ToolResult): UntranslatableError {
   return new UntranslatableError(
     `${path}.tool_use_id names no tool_use block of the message before: ${quoted(callId)}. Send each result directly behind its call.`,
     `${path}.tool_use_id`,
-    "unsupported_value",
   );
 }
 
@@ -221,7 +215,6 @@ function repeated({ callId, path }: ToolResult): UntranslatableError {
   return new UntranslatableError(
     `${path} is the second result of the call ${quoted(callId)}. Send one result for each call.`,
     `${path}.tool_use_id`,
-    "unsupported_value",
   );
 }
 
@@ -231,7 +224,6 @@ function refuseOpenCalls({ calls }: AssistantTurn, answered: readonly string[]):
     throw new UntranslatableError(
       `${path} has no result: the next message has no tool_result block for ${quoted(id)}. Send one.`,
       path,
-      "unsupported_value",
     );
   }
 }
@@ -276,7 +268,6 @@ function readCall(turn: AssistantTurn, { block, path }: PlacedBlock, naming: Too
     throw new UntranslatableError(
       `${path}.id is the id of another call in the same message: ${quoted(id)}. Give each call its own.`,
       `${path}.id`,
-      "unsupported_value",
     );
   }
   const name = requiredString(block, "name", path);

@@ -13,9 +13,10 @@ import {
   UntranslatableError,
 } from "../../translation/read-field.ts";
 import type { ChatRequest } from "../../translation/surface-translation.ts";
+import { chatTools } from "../../translation/chat/chat-tools.ts";
 import { ToolNaming, type ToolNames } from "../../translation/tool-naming.ts";
 import { translateConversation } from "./conversation.ts";
-import { translateTools } from "./tools.ts";
+import { readTools } from "./tools.ts";
 import { systemText } from "./content-blocks.ts";
 
 /** A request for a message translated for chat, and what the way back needs. */
@@ -53,7 +54,7 @@ export function translateMessages(
   const isStream = optionalBoolean(request, "stream", "") ?? false;
   // The tools come first: a declared one has the first claim to its name, then those that are only in the history.
   const naming = new ToolNaming();
-  const tools = translateTools(request, naming);
+  const tools = chatTools(readTools(request, naming));
   const conversation = translateConversation(request["messages"], systemText(request), naming);
   const chat = {
     ...present({ model, ...tools, ...settingsOf(request) }),

@@ -31,7 +31,6 @@ export function translateInput(body: JsonObject, naming: ToolNaming): ChatMessag
   throw new UntranslatableError(
     "The request has no content: input and instructions are empty. Send at least one message.",
     "input",
-    "unsupported_value",
   );
 }
 

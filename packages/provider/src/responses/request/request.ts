@@ -15,8 +15,9 @@ import {
 } from "../../translation/read-field.ts";
 import { echoRequest } from "./response-echo.ts";
 import { translateText } from "./text-format.ts";
+import { chatTools } from "../../translation/chat/chat-tools.ts";
 import { ToolNaming } from "../../translation/tool-naming.ts";
-import { translateTools } from "./declared-tools.ts";
+import { readTools } from "./tools.ts";
 
 /**
  * Fields that do not reach the provider under their own name and meaning: translated below, echoed in the response object, or
@@ -45,7 +46,7 @@ export function translateRequest(body: Buffer): TranslatedRequest {
   const isStream = optionalBoolean(request, "stream", "") ?? false;
   // The tools come first: a declared one has the first claim to its name, then those that are only in the history.
   const naming = new ToolNaming();
-  const tools = translateTools(request, naming);
+  const tools = chatTools(readTools(request, naming));
   const messages = translateInput(request, naming);
   const chat = {
     ...passedOn(request),
