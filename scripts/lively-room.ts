@@ -1,3 +1,4 @@
+import { pause, systemWorld } from "@roomhub/protocol";
 import { seededRandom } from "../bench/room/random.ts";
 import { joinTunnel } from "../tests/support/hub/joining.ts";
 import { startTestHub } from "../tests/support/hub/start-test-hub.ts";
@@ -128,7 +129,7 @@ async function converse(hubUrl: string, { code, person, index, random, signal }:
       } catch {
         // A response that is cut, on purpose, or the end of the script.
       }
-      await pause(500 + random() * 3_000, signal);
+      await pause(systemWorld, 500 + random() * 3_000, signal);
     }
   };
   await Promise.all([side(0), side(1)]);
@@ -136,18 +137,4 @@ async function converse(hubUrl: string, { code, person, index, random, signal }:
 
 function words(random: () => number): string[] {
   return texts.slice(0, 30 + Math.floor(random() * 120)).map((word) => `${word} `);
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

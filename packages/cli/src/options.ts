@@ -4,6 +4,7 @@ import {
   type ParticipantConfig,
   participantIdProblem,
   SurfaceMode,
+  isObject,
 } from "@roomhub/protocol";
 import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
@@ -105,10 +106,8 @@ export function jsonObjectArgument(text: string): Record<string, unknown> {
   } catch {
     throw new InvalidArgumentError(`Must be JSON, like '{"gpu":"RTX 4090"}'.`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new InvalidArgumentError("Must be a JSON object.");
-  }
-  return value as Record<string, unknown>;
+  if (isObject(value)) return { ...value };
+  throw new InvalidArgumentError("Must be a JSON object.");
 }
 
 /** A model server's URL; a missing scheme means `http://`, as in a hub's URL. */

@@ -1,4 +1,4 @@
-import { certificateProblem, type ErrorCode, type Refusal } from "@roomhub/protocol";
+import { certificateProblem, type ErrorCode, type Refusal, isObject } from "@roomhub/protocol";
 
 /**
  * A code of the hub, `invalid_response` when the response is not from a hub, or a provider's own code. The intersection
@@ -134,8 +134,8 @@ export function notAHub(url: string, response?: Response): RoomhubError {
 function errorField(body: string): Record<string, unknown> | undefined {
   try {
     const parsed: unknown = JSON.parse(body);
-    const error = isRecord(parsed) ? parsed["error"] : undefined;
-    return isRecord(error) ? error : undefined;
+    const error = isObject(parsed) ? parsed["error"] : undefined;
+    return isObject(error) ? error : undefined;
   } catch {
     // Not JSON: the caller reports the status.
     return undefined;
@@ -144,7 +144,7 @@ function errorField(body: string): Record<string, unknown> | undefined {
 
 function refusals(value: unknown): readonly Refusal[] | undefined {
   if (!Array.isArray(value)) return undefined;
-  return value.filter(isRecord).map((entry) => ({
+  return value.filter(isObject).map((entry) => ({
     id: textField(entry, "id") ?? "",
     model: textField(entry, "model") ?? "",
     reason: textField(entry, "reason") ?? "",
@@ -193,15 +193,11 @@ function reasonOf(error: unknown): string {
 
 /** What OpenSSL reports for a plain-text response. */
 function isPlainHttpError(error: unknown): boolean {
-  const { code } = isRecord(error) ? error : { code: undefined };
+  const { code } = isObject(error) ? error : { code: undefined };
   return code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG";
 }
 
 function textField(record: Record<string, unknown> | undefined, name: string): string | undefined {
   const value = record?.[name];
   return typeof value === "string" ? value : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import type { DetailEvent, HubEvent } from "@roomhub/protocol";
+import { isObject, type DetailEvent, type HubEvent } from "@roomhub/protocol";
 
 type Kind =
   | "string"
@@ -93,8 +93,4 @@ function isOf(value: unknown, kind: Kind): boolean {
     default:
       return typeof value === kind;
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

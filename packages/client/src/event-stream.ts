@@ -3,6 +3,8 @@ import {
   DETAIL_EVENT_NAMES,
   type DetailEvent,
   EVENT_NAMES,
+  pause,
+  systemWorld,
   type HubEvent,
 } from "@roomhub/protocol";
 import { type HubConnection, openStream } from "./connection.ts";
@@ -116,7 +118,7 @@ export async function* readEvents(
     }
     const waitMs = Math.min(retryMs * 2 ** failures++, longestRetryMs);
     options.onDisconnect?.(reason, waitMs);
-    await sleep(waitMs, signal);
+    await pause(systemWorld, waitMs, signal);
   }
 }
 
@@ -213,17 +215,4 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 function isWorthRetrying(error: unknown): boolean {
   if (!(error instanceof RoomhubError)) return true;
   return error.status >= 500 || error.status === 429 || error.status === 408;
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", finish);
-      resolve();
-    };
-    const timer = setTimeout(finish, ms);
-    if (isAborted(signal)) finish();
-    else signal?.addEventListener("abort", finish);
-  });
 }

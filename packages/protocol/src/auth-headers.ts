@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isObject } from "./json-object.ts";
 
 /** Names reserved for the connection or the hub, and names that are unsafe as object keys. */
 const refusedNames = new Set([
@@ -60,10 +61,10 @@ export function authHeadersSchema(maxHeaders: number, maxBytes: number) {
       context.addIssue({ code: "custom", message, path: name === undefined ? [] : [name] });
       return z.NEVER;
     };
-    if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    if (!isObject(input)) {
       return fail(undefined, "authHeaders must be an object of header name to header value");
     }
-    const entries = Object.entries(input as Record<string, unknown>);
+    const entries = Object.entries(input);
     if (entries.length > maxHeaders) {
       return fail(undefined, `authHeaders may hold at most ${maxHeaders} headers`);
     }

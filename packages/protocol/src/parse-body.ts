@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { ErrorCode } from "./error.ts";
+import { isObject } from "./json-object.ts";
 import { printable } from "./text.ts";
 
 export type ParsedBody<T> =
@@ -23,7 +24,7 @@ const codeOfField: Record<string, ErrorCode> = {
  * names but never values.
  */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown): ParsedBody<z.output<T>> {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+  if (!isObject(body)) {
     return {
       ok: false,
       code: "invalid_type",

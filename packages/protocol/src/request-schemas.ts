@@ -2,6 +2,7 @@ import { z } from "zod";
 import { authHeadersSchema } from "./auth-headers.ts";
 import { Capabilities } from "./capability.ts";
 import { checkEndpoint } from "./endpoint.ts";
+import { isObject } from "./json-object.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { Liveness, ParticipantConfig, ParticipantId, Specs } from "./participant.ts";
 import { isDeeperThan, normalisedText, plainText, utf8Length } from "./text.ts";
@@ -25,7 +26,7 @@ function anyObject<T extends z.ZodObject>(known: T, limits: Limits) {
 }
 
 function withoutInvalid(sent: unknown, known: z.ZodRawShape): unknown {
-  if (typeof sent !== "object" || sent === null || Array.isArray(sent)) return sent;
+  if (!isObject(sent)) return sent;
   const kept = Object.entries(sent).filter(([name, value]) => {
     return !Object.hasOwn(known, name) || z.safeParse(known[name] ?? z.never(), value).success;
   });

@@ -1,4 +1,4 @@
-import { createSseReader } from "@roomhub/protocol";
+import { createSseReader, parseObject, isObject, type JsonObject } from "@roomhub/protocol";
 
 /** Receives the text of a response as it streams in. */
 export interface ResponseListener {
@@ -21,8 +21,6 @@ interface ReaderState {
   usage: unknown;
   failure: { message: string; code: string | undefined } | undefined;
 }
-
-type Json = Record<string, unknown>;
 
 /**
  * Reads a streamed response to its end. A stream without its terminal marker is a failure, whatever came before.
@@ -83,7 +81,7 @@ function newState(listener: ResponseListener): ReaderState {
   return { listener, isComplete: false, isCut: false, usage: undefined, failure: undefined };
 }
 
-function takeChatChunk(chunk: Json, state: ReaderState): void {
+function takeChatChunk(chunk: JsonObject, state: ReaderState): void {
   if (noteFailure(chunk["error"], state)) return;
   state.usage = chunk["usage"] ?? state.usage;
   const choice = firstOf(chunk["choices"]);
@@ -96,7 +94,7 @@ function takeChatChunk(chunk: Json, state: ReaderState): void {
   state.isCut = reason === "length";
 }
 
-function takeResponsesEvent(event: Json, state: ReaderState): void {
+function takeResponsesEvent(event: JsonObject, state: ReaderState): void {
   const response = objectField(event, "response");
   switch (event["type"]) {
     case "response.output_text.delta":
@@ -127,7 +125,7 @@ function takeResponsesEvent(event: Json, state: ReaderState): void {
 /** @returns whether there was an error */
 function noteFailure(error: unknown, state: ReaderState): boolean {
   if (error === undefined || error === null) return false;
-  const fields = typeof error === "object" ? (error as Json) : { message: error };
+  const fields = typeof error === "object" ? (error as JsonObject) : { message: error };
   const message = fields["message"];
   const code = fields["code"];
   state.failure ??= {
@@ -141,27 +139,15 @@ function emit(text: unknown, listener: (text: string) => void): void {
   if (typeof text === "string" && text !== "") listener(text);
 }
 
-function parseObject(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Json) : undefined;
-  } catch {
-    // Ignored: only the terminal marker decides whether the stream is complete.
-    return undefined;
-  }
-}
-
-function objectField(object: Json | undefined, name: string): Json | undefined {
+function objectField(object: JsonObject | undefined, name: string): JsonObject | undefined {
   const value = object?.[name];
-  return typeof value === "object" && value !== null ? (value as Json) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
-function listOf(value: unknown): Json[] {
-  return Array.isArray(value)
-    ? value.filter((entry): entry is Json => typeof entry === "object" && entry !== null)
-    : [];
+function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-function firstOf(value: unknown): Json | undefined {
+function firstOf(value: unknown): JsonObject | undefined {
   return listOf(value)[0];
 }

@@ -1,4 +1,12 @@
-import { LIMIT_NAMES, type LimitName, limitProblem, LIMITS, type Limits } from "@roomhub/protocol";
+import {
+  LIMIT_NAMES,
+  type LimitName,
+  limitProblem,
+  LIMITS,
+  type Limits,
+  isObject,
+  type JsonObject,
+} from "@roomhub/protocol";
 import { z } from "zod";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
@@ -27,7 +35,7 @@ export async function readConfigFile(
   const text = await readText(context, path);
   if (text === undefined) return undefined;
   const file = path ?? defaultFile;
-  const object = parseObject(file, text);
+  const object = settingsIn(file, text);
   const { limits = {}, $schema: _, ...settings } = object;
   for (const [key, value] of Object.entries(settings)) checkSetting(file, key, value);
   if (!isObject(limits)) throw new UsageError(`${file}: limits must be an object`);
@@ -72,7 +80,7 @@ async function readText(
   }
 }
 
-function parseObject(file: string, text: string): Record<string, unknown> {
+function settingsIn(file: string, text: string): JsonObject {
   let value: unknown;
   try {
     // Editors on Windows begin a file with a byte order mark.
@@ -116,8 +124,4 @@ function nearestLimit(key: string): string | undefined {
 function unknownKey(file: string, key: string, meant: string | undefined): UsageError {
   const next = meant === undefined ? "list all: roomhub config --limits" : `did you mean ${meant}?`;
   return new UsageError(`${file}: unknown setting "${key}"; ${next}`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@ import {
   type JoinResponse,
   type UpdateParticipantRequest,
   type Warning,
+  isObject,
 } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { joinParticipant, type JoinOutcome } from "../../operations/join-participant.ts";
@@ -145,5 +146,5 @@ function checkIdInBody(body: unknown, id: string): void {
 }
 
 function withId(body: unknown, id: string): unknown {
-  return typeof body === "object" && body !== null && !Array.isArray(body) ? { ...body, id } : body;
+  return isObject(body) ? { ...body, id } : body;
 }

@@ -1,3 +1,4 @@
+import { parseObject } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { HopHub } from "../../hop/dial.ts";
 import { HubError } from "../../errors.ts";
@@ -54,12 +55,7 @@ export function decodeHopFacts(header: string | string[] | undefined): HopFacts 
 }
 
 function parsed(header: string | string[] | undefined): Partial<HopFacts> {
-  try {
-    const value: unknown = JSON.parse(typeof header === "string" ? header : "");
-    return typeof value === "object" && value !== null ? value : {};
-  } catch {
-    return {};
-  }
+  return parseObject(typeof header === "string" ? header : "") ?? {};
 }
 
 /** For requests of other hubs. */

@@ -1,4 +1,4 @@
-import type { Limits } from "@roomhub/protocol";
+import { isObject, type JsonObject, type Limits } from "@roomhub/protocol";
 import { crc32 } from "node:zlib";
 import { HubError } from "../../errors.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
@@ -64,17 +64,15 @@ export function readTurnMessage(message: Buffer): TurnMessage {
   };
 }
 
-function parseMessage(message: Buffer): Record<string, unknown> {
+function parseMessage(message: Buffer): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(message.toString("utf8"));
   } catch {
     throw new HubError("invalid_json", "The message is not valid JSON.");
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new HubError("invalid_type", "The message must be a JSON object.");
-  }
-  return value as Record<string, unknown>;
+  if (isObject(value)) return value;
+  throw new HubError("invalid_type", "The message must be a JSON object.");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { SESSION_HEADERS } from "@roomhub/protocol";
+import { SESSION_HEADERS, isObject } from "@roomhub/protocol";
 import { type JsonMember, valueOf } from "../json/json-scan.ts";
 
 /** Longer values are no session's name. Contract §3, "Conversations". */
@@ -39,9 +39,7 @@ export function sessionIn(metadata: JsonMember | undefined): string | undefined 
 }
 
 function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null
-    ? (value as Record<string, unknown>)[name]
-    : undefined;
+  return isObject(value) ? value[name] : undefined;
 }
 
 function isSession(value: string | undefined): value is string {

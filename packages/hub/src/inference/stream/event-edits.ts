@@ -1,6 +1,6 @@
-import type { StreamMarker } from "@roomhub/protocol";
+import { parseObject, type StreamMarker } from "@roomhub/protocol";
 import { blankLine } from "./event-boundary.ts";
-import { errorIn, messagesIn, objectIn, type StreamEvent } from "./stream-status.ts";
+import { errorIn, messagesIn, type StreamEvent } from "./stream-status.ts";
 
 /** What does not reach the client as the provider sent it. Contract §4 and §6. */
 export interface StreamEdits {
@@ -58,7 +58,7 @@ function editEvent(event: Buffer, marker: StreamMarker, edits: StreamEdits): Buf
   if (!mayNeedEdits(event, edits)) return event;
   const { hidesUsage, scrub } = edits;
   for (const { event: name, data } of messagesIn(event.toString("latin1"))) {
-    const json = objectIn(data);
+    const json = parseObject(data);
     if (json === undefined) continue;
     if (hidesUsage && isUsageChunk(json)) {
       edits.onHidden?.(json);

@@ -5,6 +5,9 @@ import {
   type StreamMarker,
   type Usage,
   GENERATED_CONTENT,
+  isObject,
+  parseObject,
+  type JsonObject,
 } from "@roomhub/protocol";
 
 /** Events that open a stream and are no content, however long. */
@@ -59,7 +62,7 @@ export class FirstContent {
     const whole = this.#opening === undefined ? bytes : Buffer.concat([...this.#opening, bytes]);
     this.#opening = undefined;
     for (const data of eventData(whole.toString("utf8"))) {
-      const event = objectIn(data);
+      const event = parseObject(data);
       if (event === undefined) continue;
       this.#noteOpening(event);
       if (hasGeneratedContent(event, this.#marker)) this.#atMs ??= nowMs;
@@ -81,7 +84,7 @@ export class FirstContent {
     if (this.#openingLength <= maxOpeningBytes) this.#opening.push(Buffer.from(bytes));
   }
 
-  #noteOpening(event: StreamEvent): void {
+  #noteOpening(event: JsonObject): void {
     const { type, response, message } = event;
     if (this.#marker === "responses" && isOpening(type) && isObject(response)) {
       this.#response ??= response;
@@ -97,22 +100,6 @@ export function eventData(text: string): string[] {
   const found: string[] = [];
   createSseReader((message) => found.push(message.data)).feed(text);
   return found;
-}
-
-type StreamEvent = Record<string, unknown>;
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
-}
-
-/** @returns undefined for `[DONE]` and a provider's noise, which passes: it is not ours to judge */
-function objectIn(data: string): StreamEvent | undefined {
-  try {
-    const event: unknown = JSON.parse(data);
-    return isObject(event) ? event : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isOpening(type: unknown): boolean {

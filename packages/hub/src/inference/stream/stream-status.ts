@@ -1,4 +1,10 @@
-import { createSseReader, type StreamMarker, findUsage, type Usage } from "@roomhub/protocol";
+import {
+  createSseReader,
+  type StreamMarker,
+  findUsage,
+  type Usage,
+  parseObject,
+} from "@roomhub/protocol";
 import { blankLine, lastEventEnd } from "./event-boundary.ts";
 
 /** What the whole events of a stream so far say about its end. */
@@ -61,7 +67,7 @@ function readEvent(text: string, marker: StreamMarker, found: StreamStatus): voi
       found.hasDone = true;
       continue;
     }
-    const json = objectIn(data);
+    const json = parseObject(data);
     if (json === undefined) continue;
     found.isFinished ||= isTerminal(typeOf(json, name), finishReason.test(data), marker);
     found.providerError ??= errorIn(json, name, marker);
@@ -117,16 +123,6 @@ export function messagesIn(text: string): { event: string | undefined; data: str
   const reader = createSseReader(({ event, data }) => found.push({ event, data }));
   reader.feed(`${Buffer.from(text, "latin1").toString("utf8")}\n\n`);
   return found;
-}
-
-/** @returns undefined for `[DONE]`, a provider's noise, and half an event */
-export function objectIn(data: string): StreamEvent | undefined {
-  try {
-    const json: unknown = JSON.parse(data);
-    return typeof json === "object" && json !== null ? (json as StreamEvent) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 export function lastSequenceNumber(text: string): number {
