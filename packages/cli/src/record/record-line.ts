@@ -4,6 +4,7 @@ import {
   EVENT_NAMES,
   FailurePayload,
   type HubEvent,
+  parseObject,
 } from "@roomhub/protocol";
 
 /** What one line of a recording says. */
@@ -50,17 +51,6 @@ type RecordedEnd = Extract<RecordedLine, { kind: "end" }>["event"];
 
 function fromEvent({ type, timestamp, ...payload }: Record<string, unknown>) {
   return { name: type, time: timestamp, payload };
-}
-
-function parseObject(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    return value as Record<string, unknown>;
-  } catch {
-    // Text of another program, or a line that was cut off.
-    return undefined;
-  }
 }
 
 /** What lies between two recorded events. */
