@@ -21,7 +21,7 @@ interface Block {
 export function readGuides(): Guide[] {
   const names = readdirSync(join(root, "docs/guides")).map((name) => `docs/guides/${name}`);
   const packages = readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
-  const others = ["docs/reference/clients.md", "README.md", ...packages];
+  const others = ["docs/reference/clients.md", "docs/reference/nats.md", "README.md", ...packages];
   return [...names, ...others].map((path) => {
     const text = readFileSync(join(root, path), "utf8");
     const fences = text.matchAll(/^```(\w*)\n(.*?)^```$/gms);

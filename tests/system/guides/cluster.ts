@@ -37,11 +37,13 @@ export const cluster: readonly BlockPlan[] = [
   },
   { begins: "npx roomhub room create", cannot: "it is run with the hubs of the block before" },
   { begins: "export ROOMHUB_NATS", cannot: "it is for several machines" },
-  { begins: "apiVersion: v1", cannot: "it needs Kubernetes", follow: readManifest },
   {
     begins: "npx roomhub rooms import",
     cannot: "it is about the user's own hub; a test of its own imports rooms",
   },
+];
+
+export const clusterBalancer: readonly BlockPlan[] = [
   {
     begins: "# /etc/haproxy/haproxy.cfg",
     missing: hasHaproxy ? undefined : "haproxy is not installed",
@@ -52,6 +54,13 @@ export const cluster: readonly BlockPlan[] = [
     missing: hasNginx ? undefined : "nginx is not installed",
     follow: balanceWithNginx,
   },
+];
+
+export const kubernetes: readonly BlockPlan[] = [
+  { begins: "apiVersion: v1", cannot: "it needs Kubernetes", follow: readManifest },
+];
+
+export const natsReference: readonly BlockPlan[] = [
   {
     begins: "# /etc/nats-server.conf",
     missing: hasNatsServer && hasOpenssl ? undefined : "nats-server and openssl are not installed",
@@ -161,7 +170,9 @@ async function balanceWithNginx(block: string): Promise<void> {
   const server = proxies?.blocks.find(({ language }) => language === "nginx")?.text ?? "";
   const port = await freePort();
   const next = "proxy_next_upstream error timeout http_503 non_idempotent;";
-  expect(readGuides().find(({ path }) => path === "docs/guides/cluster.md")?.text).toContain(next);
+  expect(
+    readGuides().find(({ path }) => path === "docs/guides/cluster-balancer.md")?.text,
+  ).toContain(next);
   const asked = "add_header x-asked $upstream_addr always;";
   await startNginx(
     withHosts(block, hosts) +

@@ -59,7 +59,7 @@ export const clusterRoomsHashed: Scenario = {
 
 /** The guide's own lines, with the hubs of this cluster. */
 function asTheGuideSays(bind: string, hubs: readonly string[]): string {
-  const guide = readGuides().find(({ path }) => path === "docs/guides/cluster.md");
+  const guide = readGuides().find(({ path }) => path === "docs/guides/cluster-balancer.md");
   const block = guide?.blocks.find(({ text }) => text.startsWith("# /etc/haproxy/haproxy.cfg"));
   const bound = (block?.text ?? "").replace(/bind .*/, `bind ${bind}`);
   return hubs.reduce((text, host, n) => text.replace(`10.0.0.1${n + 1}:5050`, host), bound);
