@@ -159,7 +159,7 @@ const hintsForOthersWords = new Map([
   ["run", "talk to a model: roomhub chat"],
   [
     "launch",
-    'start a program with a room\'s models: eval "$(roomhub env ABC234 --for claude)" && claude',
+    'start a program with a room\'s models: eval "$(roomhub env --for claude)" && claude',
   ],
   ["kick", "remove a participant: roomhub leave ABC234 ID"],
 ]);

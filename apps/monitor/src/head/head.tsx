@@ -31,7 +31,7 @@ export function Head(props: HeadProps): VNode {
       <p class={`link is-${isLive ? "live" : "lost"}`} role="status">
         {isLive ? "Live" : "Not connected"}
       </p>
-      <KeyFigures state={state} nowMs={nowMs} />
+      {state.isSynced ? <KeyFigures state={state} nowMs={nowMs} /> : null}
       <nav aria-label="Views">
         {(Object.keys(VIEWS) as ViewName[]).map((view) => (
           <a key={view} href={`#${view}`} aria-current={view === name ? "page" : undefined}>

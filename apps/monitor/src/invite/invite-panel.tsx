@@ -40,7 +40,7 @@ export const InvitePanel = pure(({ hubUrl, room, isProtected }: InvitePanelProps
               <pre tabIndex={0} aria-label={title}>
                 <code>{text}</code>
               </pre>
-              <CopyButton label={`Copy: ${title.toLowerCase()}`} text={() => text} />
+              <CopyButton label={`Copy: ${title}`} text={() => text} />
             </div>
           ))}
         </div>
