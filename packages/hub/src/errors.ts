@@ -56,14 +56,13 @@ export class HubError extends Error {
   }
 }
 
-/** Anything thrown, as an error for clients: a bug discloses no detail. */
-export function asHubError(thrown: unknown): HubError {
+/** Anything thrown, as an error for clients. A bug discloses no detail. @param onBug - reports it */
+export function asHubError(thrown: unknown, onBug?: (bug: unknown) => void): HubError {
   if (thrown instanceof HubError) return thrown;
+  onBug?.(thrown);
   return new HubError(
     "internal_error",
     "The hub failed on this request. Its log has the details.",
-    {
-      cause: thrown,
-    },
+    { cause: thrown },
   );
 }

@@ -4,7 +4,7 @@ import type { Offer } from "./cluster/homes/room-home.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
 import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
-import type { ResponseOwners } from "./inference/response-owners.ts";
+import type { StoredResponses } from "./inference/stored-responses.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { type AwayEvent, AwayEvents, isEnd, type Served } from "./events/away-events.ts";
 import { snapshotPath } from "./http/hops/offers.ts";
@@ -16,7 +16,7 @@ export interface HandOverParts {
   operations: () => OperationContext;
   bus: () => EventBus;
   inFlight: () => InFlight;
-  responseOwners: () => ResponseOwners;
+  storedResponses: () => StoredResponses;
   /** Its clients' sockets on `/responses` close when their turns are over. */
   closeSockets: (roomCode: string) => void;
 }
@@ -141,7 +141,7 @@ export class HandOvers {
       operations: parts.operations(),
       bus: parts.bus(),
       inFlight: parts.inFlight(),
-      responseOwners: parts.responseOwners(),
+      storedResponses: parts.storedResponses(),
       slots: this.#slots,
       computer: computer(),
     };

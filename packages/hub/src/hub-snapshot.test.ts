@@ -3,7 +3,7 @@ import type { RoomPassword } from "./credentials/passwords.ts";
 import { EventBus } from "./events/bus.ts";
 import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
 import { InFlight } from "./inference/in-flight.ts";
-import { ResponseOwners } from "./inference/response-owners.ts";
+import { StoredResponses } from "./inference/stored-responses.ts";
 import { SlotsBefore } from "./operations/homes/slots-before.ts";
 import { createOffice, peerAt } from "./operations/operations.fixture.ts";
 import { checkRoomPassword } from "./operations/join-participant.ts";
@@ -21,7 +21,7 @@ async function hub(aheadMs: number) {
     operations: context,
     bus: new EventBus("boot", () => undefined),
     inFlight: new InFlight(),
-    responseOwners: new ResponseOwners(10),
+    storedResponses: new StoredResponses(10),
     slots: new SlotsBefore(),
     computer: "c",
   };

@@ -5,7 +5,7 @@ import type { Room } from "./domain/room.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
 import type { EventBus, RoomStream } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
-import type { ResponseOwners } from "./inference/response-owners.ts";
+import type { StoredResponses } from "./inference/stored-responses.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { type ParticipantState, stateOf } from "./operations/homes/participant-state.ts";
 import { takeParticipants } from "./operations/homes/restore-participants.ts";
@@ -38,7 +38,7 @@ export interface SnapshotParts {
   operations: OperationContext;
   bus: EventBus;
   inFlight: InFlight;
-  responseOwners: ResponseOwners;
+  storedResponses: StoredResponses;
   slots: SlotsBefore;
   /** this one, as it is stored */
   computer: string;
@@ -46,7 +46,7 @@ export interface SnapshotParts {
 
 /** @throws HubError `room_not_found` */
 export function snapshotOf(parts: SnapshotParts, code: string, offer: Offer): string {
-  const { operations, bus, inFlight, responseOwners, slots, computer } = parts;
+  const { operations, bus, inFlight, storedResponses, slots, computer } = parts;
   const { vault, passwordGate } = operations;
   const password = operations.roomPasswords.get(code);
   const room = operations.registry.room(code);
@@ -65,7 +65,7 @@ export function snapshotOf(parts: SnapshotParts, code: string, offer: Offer): st
       const registration = encodeRegistration(storedRegistrationOf(one, facts));
       return { registration, state: stateOf(operations, one) };
     }),
-    responses: [...responseOwners.all(room)].map(([id, { id: by }]) => [id, by]),
+    responses: [...storedResponses.all(room)].map(([id, { id: by }]) => [id, by]),
     sessions: [...room.placing.sessions.all()].map(({ session, participant, usedMs }) => [
       ...([session, participant.id, nowMs - usedMs] as const),
     ]),
@@ -111,7 +111,7 @@ export class GivenRoom {
   }
 
   /** Where requests went, and what came of them. */
-  #learn({ operations, responseOwners }: SnapshotParts, room: Room): void {
+  #learn({ operations, storedResponses }: SnapshotParts, room: Room): void {
     const { responses, sessions, conversations, contexts, guesses } = this.#snapshot;
     const nowMs = operations.nowMs();
     const password = operations.roomPasswords.get(room.code);
@@ -124,7 +124,7 @@ export class GivenRoom {
     }
     for (const [id, by] of responses) {
       const maker = room.participants.get(by);
-      if (maker !== undefined) responseOwners.remember(room, id, maker);
+      if (maker !== undefined) storedResponses.remember(room, id, maker);
     }
     for (const [session, by, ms] of sessions) {
       const participant = room.participants.get(by);

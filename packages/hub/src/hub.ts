@@ -29,7 +29,7 @@ import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
-import { ResponseOwners } from "./inference/response-owners.ts";
+import { StoredResponses } from "./inference/stored-responses.ts";
 import { Senders } from "./inference/sender/senders.ts";
 import type { Hub, HubAddress } from "./hub-api.ts";
 import { createKeyedHash, fingerprintKey } from "./credentials/secret.ts";
@@ -102,7 +102,7 @@ export function createHub(options: HubOptions = {}): Hub {
       bus: () => bus,
       isDraining: () => isDraining,
       inFlight: () => inFlight,
-      responseOwners: () => dispatch.responseOwners,
+      storedResponses: () => dispatch.storedResponses,
       closeSockets: (roomCode) => responseSockets.drain(roomCode),
       refuseAtLimit: (underWay) => refuseAtLimit(dispatch, underWay),
       comment: (text) => streams.comment(text),
@@ -184,7 +184,7 @@ export function createHub(options: HubOptions = {}): Hub {
     ...{ bootId, limits, nowMs, emit, queues, inFlight },
     random: options.random ?? Math.random,
     detail: bus.detail,
-    responseOwners: new ResponseOwners(limits.responsesPerRoom),
+    storedResponses: new StoredResponses(limits.responsesPerRoom),
     isLeaving: homes && ((roomCode) => homes.homes.isLeaving(roomCode)),
     owns: ({ proof }, participant) => isOwnRequest(proof, participant),
     upstreamFor: (participant) => upstreams.upstreamFor(participant),

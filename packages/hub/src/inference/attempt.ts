@@ -1,15 +1,15 @@
 import type { Usage } from "@roomhub/protocol";
-import type { Pace, ResponseForm } from "../domain/placement/pace.ts";
+import { roomsToWake } from "../domain/machine.ts";
 import {
   type CredentialUse,
   type Machine,
-  occupySlot,
   mustLoad,
+  occupySlot,
   type Participant,
   releaseSlot,
   type SlotHolder,
 } from "../domain/participant.ts";
-import { roomsToWake } from "../domain/machine.ts";
+import type { Pace, ResponseForm } from "../domain/placement/pace.ts";
 import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
 import type {
@@ -21,8 +21,8 @@ import type {
   UpstreamRequest,
 } from "./upstream.ts";
 
-/** The request an attempt belongs to. Ignores what comes from an attempt that is no longer its own. */
-export interface AttemptOwner {
+/** Gets the response of an attempt. Ignores an attempt that is no longer the current one. */
+export interface AttemptListener {
   attemptHead(attempt: Attempt, head: ResponseHead): void;
   /** @returns false when the client is behind */
   attemptData(attempt: Attempt, chunk: Buffer): boolean;
@@ -31,13 +31,13 @@ export interface AttemptOwner {
   attemptLost(attempt: Attempt, failure: UpstreamFailure): void;
 }
 
-export interface AttemptOptions {
+interface AttemptOptions {
   sender: SlotHolder;
   queues: RoomQueues;
   nowMs: () => number;
   /** The hub requests the usage of the stream, the client did not. */
   requestsUsage: boolean;
-  isRepeated: boolean;
+  /** removes the secrets that the participant had when the attempt began; undefined when it had none */
   scrubber: Scrubber | undefined;
   /** 0 when the request has no prompt */
   promptBytes: number;
@@ -46,7 +46,7 @@ export interface AttemptOptions {
   form: ResponseForm;
 }
 
-/** Most connections that are lost for a moment are back by then. */
+/** Most interrupted tunnels have resumed by then. */
 const moveAfterMs = 2_000;
 const lookEveryMs = 1_000;
 
@@ -56,24 +56,13 @@ const lookEveryMs = 1_000;
  */
 export class Attempt implements ResponseSink {
   readonly participant: Participant;
-  /** The hub asked for the usage of the stream, the client did not. */
-  readonly requestsUsage: boolean;
-  /** The same request once more, which counts and shows as one with the attempt before. */
-  readonly isRepeated: boolean;
-  /** Takes out of what its provider says the secrets that the participant had when it was asked. */
-  readonly scrubber: Scrubber | undefined;
-  /** Of those it was made with, whatever the participant has by now. */
+  readonly options: AttemptOptions;
+  /** the credentials at its beginning, whatever the participant has now */
   readonly credentials: CredentialUse;
   /** See {@link ResponseHead.refusal}. */
   refusal: string | undefined;
-  readonly #owner: AttemptOwner;
-  readonly #queues: RoomQueues;
-  readonly #sender: SlotHolder;
-  readonly #nowMs: () => number;
-  readonly #promptBytes: number;
-  readonly #coldBytes: number;
-  readonly #form: ResponseForm;
-  /** Of the model and endpoint that it is sent to, whatever the participant has by now. */
+  readonly #listener: AttemptListener;
+  /** of the model and endpoint at its beginning, whatever the participant has now */
   readonly #pace: Pace;
   #startedMs = 0;
   #machine: Machine | undefined;
@@ -82,27 +71,20 @@ export class Attempt implements ResponseSink {
   #call: UpstreamCall | undefined;
   #isClosed = false;
 
-  constructor(participant: Participant, owner: AttemptOwner, options: AttemptOptions) {
+  constructor(participant: Participant, listener: AttemptListener, options: AttemptOptions) {
     this.participant = participant;
-    this.#owner = owner;
-    this.#queues = options.queues;
-    this.#sender = options.sender;
-    this.#nowMs = options.nowMs;
-    this.requestsUsage = options.requestsUsage;
-    this.isRepeated = options.isRepeated;
-    this.scrubber = options.scrubber;
-    this.#promptBytes = options.promptBytes;
-    this.#coldBytes = options.coldBytes;
-    this.#form = options.form;
+    this.#listener = listener;
+    this.options = options;
     this.credentials = participant.credentials;
     this.#pace = participant.pace;
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {
-    this.#startedMs = this.#nowMs();
+    const { sender, form, coldBytes, nowMs } = this.options;
+    this.#startedMs = nowMs();
     this.#shows = showsOf(this.participant);
-    this.#pace.noteSent(this.#form, this.#coldBytes, this.#startedMs);
-    this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
+    this.#pace.noteSent(form, coldBytes, this.#startedMs);
+    this.#machine = occupySlot(this.participant, sender, this.#startedMs);
     try {
       this.#call = upstream.open(request, this);
     } catch (bug) {
@@ -120,7 +102,7 @@ export class Attempt implements ResponseSink {
     if (!this.#isClosed) this.#call?.resume();
   }
 
-  /** Its tunnel has had no connection for 2 s: whether to look for another participant now, which is due every second. */
+  /** Whether to look for another participant now: its tunnel has been interrupted for 2 s; once a second. */
   isLookDue(nowMs: number): boolean {
     const { tunnel } = this.participant;
     if (tunnel.kind !== "interrupted" || nowMs - tunnel.sinceMs < moveAfterMs) return false;
@@ -134,61 +116,62 @@ export class Attempt implements ResponseSink {
   }
 
   /**
-   * The response is complete: how long its first content took says how fast the participant is.
+   * The response is complete: the time of its first content shows how fast the participant is.
    *
-   * @param usage - where it reports cached tokens, they count instead of what was expected to be warm
+   * @param usage - the cached tokens that it reports count instead of the expected warm bytes
    */
   measure(firstContentMs: number | undefined, usage: Usage): void {
-    const form = this.#form;
-    if (firstContentMs === undefined || this.#promptBytes === 0 || this.#shows === "nothing")
-      return;
+    const { form, promptBytes, coldBytes, nowMs } = this.options;
+    if (firstContentMs === undefined || promptBytes === 0 || this.#shows === "nothing") return;
     const { inputTokens, cachedInputTokens, promptMs } = usage;
     const isReported =
       inputTokens !== undefined && inputTokens > 0 && cachedInputTokens !== undefined;
-    const coldShare = isReported ? Math.max(0, 1 - cachedInputTokens / inputTokens) : 1;
-    const reportedBytes = this.#promptBytes * coldShare;
-    const prompt = isReported
-      ? { promptBytes: reportedBytes, coldBytes: reportedBytes }
-      : { promptBytes: this.#promptBytes, coldBytes: this.#coldBytes };
+    const reportedBytes = isReported
+      ? promptBytes * Math.max(0, 1 - cachedInputTokens / inputTokens)
+      : undefined;
+    const prompt =
+      reportedBytes === undefined
+        ? { promptBytes, coldBytes }
+        : { promptBytes: reportedBytes, coldBytes: reportedBytes };
     const tookMs = firstContentMs - this.#startedMs;
-    const pace = this.#pace;
-    if (this.#shows === "load") pace.noteLoad(prompt.coldBytes, tookMs);
-    else pace.noteFirst(form, prompt, tookMs, this.#nowMs(), promptMs);
+    if (this.#shows === "load") this.#pace.noteLoad(prompt.coldBytes, tookMs);
+    else this.#pace.noteFirst(form, prompt, tookMs, nowMs(), promptMs);
   }
 
   onHead(head: ResponseHead): void {
-    this.#pace.noteAnswer(this.#form, this.#nowMs());
-    this.#owner.attemptHead(this, head);
+    this.#pace.noteAnswer(this.options.form, this.options.nowMs());
+    this.#listener.attemptHead(this, head);
   }
 
   onData(chunk: Buffer): boolean {
-    return this.#owner.attemptData(this, chunk);
+    return this.#listener.attemptData(this, chunk);
   }
 
   onResumed(): void {
-    this.#owner.attemptResumed(this);
+    this.#listener.attemptResumed(this);
   }
 
   onEnd(): void {
-    this.#owner.attemptEnd(this);
+    this.#listener.attemptEnd(this);
   }
 
   onFailure(failure: UpstreamFailure): void {
-    this.#owner.attemptLost(this, failure);
+    this.#listener.attemptLost(this, failure);
   }
 
   onClosed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs);
-    // What an agent refuses itself takes no slot of its model server.
-    if (this.refusal === undefined) this.#pace.noteSlot(this.#nowMs() - this.#startedMs);
+    const { sender, queues, nowMs } = this.options;
+    releaseSlot(this.participant, this.#machine, sender, this.#startedMs);
+    // A refusal of the agent itself took no slot of its model server.
+    if (this.refusal === undefined) this.#pace.noteSlot(nowMs() - this.#startedMs);
     const { roomCode } = this.participant;
-    for (const code of roomsToWake(roomCode, this.#machine)) this.#queues.wake(code);
+    for (const code of roomsToWake(roomCode, this.#machine)) queues.wake(code);
   }
 }
 
-/** `load` when the model is loaded for the request, `nothing` when it waits for another one's loading. */
+/** `load` when the model is loaded for the request, `nothing` when it waits for another request to load it. */
 type Shows = "speed" | "load" | "nothing";
 
 /** What the next request at a participant can show of its speed. */

@@ -1,89 +1,361 @@
+import { readContextRefusal, refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
-import type { HubError } from "../errors.ts";
-import { pathIsGone } from "./routing-errors.ts";
-import { Attempt, type AttemptOptions, type AttemptOwner } from "./attempt.ts";
+import { isLoading } from "../domain/readiness.ts";
+import { asHubError, HubError } from "../errors.ts";
+import { Attempt, type AttemptListener } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
+import type { ServedBy } from "./request-facts.ts";
+import { RequestProgress } from "./request-progress.ts";
+import { budgetRefusal, defaultRestMs, retryAfterOf } from "./response/budget-refusal.ts";
+import { Delivery } from "./response/delivery.ts";
+import { causeOf, type FailureCause } from "./retry.ts";
+import { pathIsLost, withoutSecrets } from "./routing-errors.ts";
 import type { Routing } from "./routing.ts";
-import type { Upstream } from "./upstream.ts";
+import type { ResponseHead, Upstream, UpstreamFailure } from "./upstream.ts";
 
-/** The attempts of one request, one after the other. Contract §3, "Retry". */
-export class Attempts {
+/** How long other requests wait for an overloaded model server that does not say how long. */
+const defaultOverloadMs = 1_000;
+/** The same for an agent that is busy with requests of other hubs, whose end this hub does not see. */
+const busyMs = 500;
+/** The longest wait, whatever the model server says. */
+const longestOverloadMs = 15_000;
+
+/** The request that the attempts are made for. */
+export interface AttemptedRequest {
+  /** @param error - undefined when the response was complete */
+  settle(error: HubError | undefined, providerCode?: string): void;
+  /** Ends the request with an error that its client gets. */
+  fail(error: HubError): void;
+  /** Routes the request again, ahead of the requests that wait. */
+  retry(): void;
+}
+
+/** The attempts of one request, one after the other, and what becomes of their responses. Contract §3, "Retry". */
+export class Attempts implements AttemptListener {
+  /** the response on its way to the client, whichever attempt it comes from */
+  readonly delivery: Delivery;
+  readonly #request: AttemptedRequest;
   readonly #deps: DispatchDeps;
   readonly #call: InferenceCall;
   readonly #routing: Routing;
   #count = 0;
+  /** the attempt that runs, or ran last; undefined between two */
   #current: Attempt | undefined;
+  #served: ServedBy | undefined;
+  #isClosed = false;
   /** An earlier participant may still be reading the request's body. */
   #isBodyLent = false;
+  /** the attempt whose stream has not shown its first event yet */
+  #streaming: Attempt | undefined;
+  /** the first event of a stream, when the request leaves the stream because of it */
+  #refusalInStream: string | undefined;
+  #mayRemember: boolean;
+  #progress: RequestProgress | undefined;
+  #resumes = 0;
 
-  constructor(deps: DispatchDeps, call: InferenceCall, routing: Routing) {
+  constructor(
+    request: AttemptedRequest,
+    deps: DispatchDeps,
+    call: InferenceCall,
+    routing: Routing,
+  ) {
+    this.#request = request;
     this.#deps = deps;
     this.#call = call;
     this.#routing = routing;
+    this.#mayRemember = call.request.makesResponse;
+    this.delivery = new Delivery(deps, call);
   }
 
-  /** made so far, as the client counts them */
+  /** One function for all attempts: the client's socket has the last byte of a complete response. */
+  readonly #handedOver = (): void => this.#request.settle(undefined);
+  /** One function for all attempts. */
+  readonly #firstEvent = (data: string | undefined): boolean => this.#mayLeave(data);
+
+  /** attempts made so far, as the client counts them */
   get count(): number {
     return this.#count;
   }
 
-  /** the one that runs, or ran last; undefined between two */
-  get current(): Attempt | undefined {
-    return this.#current;
+  /** the participant of the attempt that runs, or ran last; undefined between two */
+  get participant(): Participant | undefined {
+    return this.#current?.participant;
+  }
+
+  /** how often an interrupted tunnel resumed during the request */
+  get resumes(): number {
+    return this.#resumes;
   }
 
   /** No buffer of the request's body is read any more. */
-  get isBodyTaken(): boolean {
+  get #isBodyTaken(): boolean {
     return !this.#isBodyLent && (this.#current?.isBodyTaken ?? true);
   }
 
-  /** @throws HubError when its path is closed: the first failure, where there was one */
-  upstreamFor(participant: Participant): Upstream {
+  // — sending —
+
+  /** The next attempt begins. @throws HubError when its path is closed: the first failure, where there was one */
+  next(participant: Participant): Upstream {
+    const upstream = this.#upstreamFor(participant);
+    this.#count++;
+    return upstream;
+  }
+
+  #upstreamFor(participant: Participant): Upstream {
     const upstream = this.#deps.upstreamFor(participant);
     if (upstream !== undefined) return upstream;
-    throw this.#routing.firstFailure?.error ?? pathIsGone(participant);
+    throw this.#routing.firstFailure?.error ?? pathIsLost(participant);
   }
 
-  /** The next attempt, which the client sees. */
-  next(): void {
-    this.#count++;
-  }
-
-  /** It was none: nothing reached the provider. */
-  takeBack(): void {
-    this.#count--;
-  }
-
-  /** An attempt that is still to be opened. */
-  create(
+  send(
     participant: Participant,
-    owner: AttemptOwner,
-    { requestsUsage, isRepeated }: Pick<AttemptOptions, "requestsUsage" | "isRepeated">,
-  ): Attempt {
+    upstream: Upstream,
+    served: ServedBy,
+    requestsUsage: boolean = this.#call.request.mayRequestUsageOf(participant),
+  ): void {
     this.leave();
-    this.#current = new Attempt(participant, owner, {
-      sender: this.#call.sender,
-      queues: this.#deps.queues,
-      nowMs: this.#deps.nowMs,
-      requestsUsage,
-      isRepeated,
-      scrubber: this.#deps.scrubberOf(participant),
-      promptBytes: this.#routing.prompt.bytes,
-      form: this.#routing.form,
+    const { queues, nowMs, scrubberOf, bootId } = this.#deps;
+    const { request, hops, sender } = this.#call;
+    const { prompt, form } = this.#routing;
+    const scrubber = scrubberOf(participant);
+    const attempt = new Attempt(participant, this, {
+      ...{ sender, queues, nowMs, requestsUsage, scrubber, form },
+      promptBytes: prompt.bytes,
       coldBytes: this.#routing.coldBytesOf(participant),
     });
-    return this.#current;
+    this.#current = attempt;
+    this.#served = served;
+    this.#routing.noteChosen(participant);
+    this.delivery.begin(served, requestsUsage, scrubber);
+    const sent = request.requestFor(participant, [...hops, bootId], requestsUsage);
+    attempt.open(upstream, { ...sent, sender });
   }
 
-  open(attempt: Attempt, upstream: Upstream): void {
-    const { request, hops, sender } = this.#call;
-    const passed = [...hops, this.#deps.bootId];
-    const { participant, requestsUsage } = attempt;
-    attempt.open(upstream, { ...request.requestFor(participant, passed, requestsUsage), sender });
+  /** The same participant refused what the hub added: the request goes there once more without it. */
+  #sendWithoutUsage({ participant }: Attempt): void {
+    if (this.#served === undefined) return;
+    try {
+      this.send(participant, this.#upstreamFor(participant), this.#served, false);
+    } catch (thrown) {
+      this.#request.fail(asHubError(thrown, this.#deps.reportBug));
+    }
   }
 
-  /** No other participant is ready to do better than this attempt: what went wrong first counts. */
-  backToFirstFailure(attempt: Attempt, error: HubError): HubError {
+  /** The current attempt is not the request's any more. */
+  leave(): void {
+    if (this.#current === undefined) return;
+    this.#isBodyLent ||= !this.#current.isBodyTaken;
+    this.#current = undefined;
+  }
+
+  // — the response —
+
+  #isCurrent(attempt: Attempt): boolean {
+    return !this.#isClosed && attempt === this.#current;
+  }
+
+  attemptHead(attempt: Attempt, head: ResponseHead): void {
+    if (!this.#isCurrent(attempt)) return;
+    try {
+      this.#streaming = attempt;
+      this.delivery.head(head, this.#firstEvent);
+      attempt.refusal = head.refusal;
+      if (head.status < 300) this.#succeeded(attempt);
+    } catch (thrown) {
+      this.#failed(attempt, thrown, "other");
+    }
+  }
+
+  #succeeded({ participant, credentials }: Attempt): void {
+    credentials.haveWorked = true;
+    if (participant.overloadedUntilMs === undefined) return;
+    participant.overloadedUntilMs = undefined;
+    this.#deps.queues.wake(participant.roomCode);
+  }
+
+  attemptData(attempt: Attempt, chunk: Buffer): boolean {
+    if (!this.#isCurrent(attempt)) return true;
+    try {
+      const hasRoom = this.#deps.detail.isWatched
+        ? this.#dataInDetail(attempt, chunk)
+        : this.delivery.data(chunk);
+      if (this.#refusalInStream !== undefined) return this.#leaveStream(attempt);
+      if (this.#mayRemember) this.#rememberResponse(attempt.participant);
+      return hasRoom;
+    } catch (thrown) {
+      this.#failed(attempt, thrown, "other");
+      return true;
+    }
+  }
+
+  #dataInDetail({ participant }: Attempt, chunk: Buffer): boolean {
+    this.#progress ??= new RequestProgress(this.#deps, this.#call, this.delivery);
+    const hadContent = this.delivery.contentMs !== undefined;
+    const hasRoom = this.delivery.data(chunk);
+    if (hadContent) this.#progress.further();
+    else this.#progress.first(participant.id);
+    return hasRoom;
+  }
+
+  /** The first event of a stream: a context error, before any content, moves the request. */
+  #mayLeave(data: string | undefined): boolean {
+    const attempt = this.#streaming;
+    this.#streaming = undefined;
+    const refusal = data?.includes("error") === true ? readContextRefusal(data) : undefined;
+    const isRefused = refusal !== undefined && attempt !== undefined;
+    if (isRefused && this.#contextRefused(attempt, refusal.isPromptTooLong)) {
+      this.#refusalInStream = data;
+      return true;
+    }
+    // The stream may last long, and there is no further attempt.
+    this.#call.request.forget(this.#isBodyTaken);
+    return false;
+  }
+
+  #leaveStream(attempt: Attempt): true {
+    const text = this.#refusalInStream ?? "";
+    this.#refusalInStream = undefined;
+    this.#contextFailed(attempt, 400, scrubbed(attempt, text));
+    return true;
+  }
+
+  /** The request is longer than the context. @returns whether it can go to a participant with a larger one */
+  #contextRefused(attempt: Attempt, isPromptTooLong: boolean): boolean {
+    return this.#routing.noteContextRefusal(attempt, this.#count, isPromptTooLong);
+  }
+
+  #contextFailed(attempt: Attempt, status: number, text: string): void {
+    let error: unknown;
+    try {
+      ({ error } = this.delivery.readRefusal(status, text));
+    } catch (thrown) {
+      error = thrown;
+    }
+    this.#failed(attempt, error, "context");
+  }
+
+  attemptResumed(attempt: Attempt): void {
+    if (this.#isCurrent(attempt)) this.#resumes++;
+  }
+
+  attemptEnd(attempt: Attempt): void {
+    if (!this.#isCurrent(attempt)) return;
+    const { participant } = attempt;
+    try {
+      const end = this.delivery.end(this.#handedOver);
+      if (this.delivery.hasHiddenTimings) participant.reportsUsageItself = true;
+      if (this.#mayRemember) this.#rememberResponse(participant);
+      if (end.kind === "provider-error")
+        this.#request.settle(withoutSecrets(end.error, attempt.options.scrubber));
+      if (end.kind === "refused") this.#refused(attempt, end.status, end.body);
+    } catch (thrown) {
+      // Nothing has passed of a stream whose only event lacks its blank line.
+      if (this.#refusalInStream !== undefined) this.#leaveStream(attempt);
+      else this.#failed(attempt, thrown, "other");
+    }
+  }
+
+  attemptLost(attempt: Attempt, failure: UpstreamFailure): void {
+    if (!this.#isCurrent(attempt)) return;
+    try {
+      const hint = `See what is wrong: roomhub doctor ${this.#call.room.code}`;
+      const error = new HubError(failure.code, failure.message, { hint });
+      this.delivery.lost(error, this.#handedOver);
+    } catch (thrown) {
+      this.#failed(attempt, thrown, causeOf(failure.code));
+    }
+  }
+
+  /** So that a request which continues this response goes to the same participant, even before it is complete. */
+  #rememberResponse(participant: Participant): void {
+    const { responseId } = this.delivery;
+    if (responseId === undefined) return;
+    this.#mayRemember = false;
+    this.#deps.storedResponses.remember(this.#call.room, responseId, participant);
+  }
+
+  // — refusals and failures —
+
+  /** The provider responded with an error status. */
+  #refused(attempt: Attempt, status: number, body: Buffer): void {
+    const { participant, refusal } = attempt;
+    const text = scrubbed(attempt, body.toString("utf8"));
+    if (attempt.options.requestsUsage && refusesStreamOptions(status, text)) {
+      participant.refusesStreamUsage = true;
+      return this.#sendWithoutUsage(attempt);
+    }
+    if (refusal === "busy") {
+      // The agent has not passed the request on, so this was no attempt.
+      this.#deps.participantOverloaded(participant, this.#deps.nowMs() + busyMs);
+      this.#count--;
+      return this.#request.retry();
+    }
+    if (refusal === "budget" || refusal === "person") {
+      return this.#failed(attempt, this.#budgetError(attempt, text), "budget");
+    }
+    const context = readContextRefusal(text);
+    if (context !== undefined && this.#contextRefused(attempt, context.isPromptTooLong)) {
+      return this.#contextFailed(attempt, status, text);
+    }
+    const isOverload = status === 503 && !isLoading(participant);
+    if (isOverload) this.#overloaded(participant);
+    const isBusy = status === 429 || isOverload;
+    const mayMove = isBusy && this.#isAnotherReady(attempt, status);
+    try {
+      if (mayMove) {
+        const { error } = this.delivery.readRefusal(status, text);
+        return this.#failed(attempt, error, status);
+      }
+      const { error, providerCode } = this.delivery.refuse(status, text);
+      this.#request.settle(error, providerCode);
+    } catch (thrown) {
+      // Where no other participant is ready, the client gets the overloaded server's own retry-after.
+      const isLast = isOverload && !mayMove;
+      this.#failed(attempt, thrown, isLast ? "busy" : status);
+    }
+  }
+
+  #overloaded(participant: Participant): void {
+    const saysMs = retryAfterOf(this.delivery.refusalHints(), defaultOverloadMs);
+    const restMs = Math.min(longestOverloadMs, saysMs);
+    this.#deps.participantOverloaded(participant, this.#deps.nowMs() + restMs);
+  }
+
+  /** The participant's agent refuses the request. A person's budget says nothing about other persons. */
+  #budgetError({ participant, refusal }: Attempt, text: string): HubError {
+    const { nowMs, participantRests } = this.#deps;
+    const saysMs = retryAfterOf(this.delivery.refusalHints(), defaultRestMs);
+    const retryAfterMs = Math.max(1_000, saysMs);
+    if (refusal === "budget") participantRests(participant, nowMs() + retryAfterMs);
+    return budgetRefusal(participant.id, text, retryAfterMs);
+  }
+
+  /** Whether the request can go to another participant at once. */
+  #isAnotherReady(attempt: Attempt, cause: FailureCause): boolean {
+    if (this.#call.client.isHeadWritten) return false;
+    return this.#routing.isAnotherReady(attempt, cause, this.#count);
+  }
+
+  /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
+  #failed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
+    const error = withoutSecrets(asHubError(thrown, this.#deps.reportBug), attempt.options.scrubber);
+    // Before a context error that moves the request, nothing but comments has passed.
+    const isPromised = this.#call.client.isHeadWritten && cause !== "context";
+    if (isPromised || !this.#routing.mayTryAgain(attempt, cause, this.#count))
+      return this.#request.fail(error);
+    if (cause === "busy") return this.#request.fail(this.#firstFailureOr(attempt, error));
+    const { participant } = attempt;
+    // A budget, a context and a moment of too much work say nothing about reliability.
+    if (cause !== "budget" && cause !== "context" && cause !== 503) {
+      participant.pace.noteFailure(this.#deps.nowMs());
+    }
+    attempt.cancel(error.message);
+    this.#routing.noteFailure({ participant, error, hints: this.delivery.refusalHints() });
+    this.#request.retry();
+  }
+
+  /** No other participant is ready: the client gets the first failure of the request. */
+  #firstFailureOr(attempt: Attempt, error: HubError): HubError {
     const { firstFailure } = this.#routing;
     if (firstFailure === undefined) return error;
     attempt.cancel(error.message);
@@ -91,10 +363,42 @@ export class Attempts {
     return firstFailure.error;
   }
 
-  /** The request goes on without the current attempt. */
-  leave(): void {
-    if (this.#current === undefined) return;
-    this.#isBodyLent ||= !this.#current.isBodyTaken;
-    this.#current = undefined;
+  // — time and the end —
+
+  /** The request leaves an interrupted tunnel if another participant is free. */
+  tick(nowMs: number): void {
+    const attempt = this.#current;
+    if (attempt?.isLookDue(nowMs) !== true || !this.#isAnotherReady(attempt, "path")) return;
+    const message = `The tunnel to ${attempt.participant.id} was lost.`;
+    this.#failed(attempt, new HubError("tunnel_lost", message), "path");
   }
+
+  /** The client reads again. */
+  resume(): void {
+    this.delivery.drained();
+    this.#current?.resume();
+  }
+
+  /** A response that reported its own end is complete, whatever happens to its path. */
+  endIfOver(): boolean {
+    if (!this.delivery.endIfOver(this.#handedOver)) return false;
+    this.#current?.cancel("complete");
+    return true;
+  }
+
+  /** The request is settled. @param error - undefined when the response was complete */
+  close(error: HubError | undefined): void {
+    this.#isClosed = true;
+    const attempt = this.#current;
+    attempt?.cancel(error?.message ?? "complete");
+    if (error === undefined && attempt !== undefined) {
+      attempt.measure(this.delivery.firstContentMs, this.delivery.usage);
+      this.#routing.noteRead(attempt.participant);
+    }
+    this.#call.request.forget(this.#isBodyTaken);
+  }
+}
+
+function scrubbed({ options: { scrubber } }: Attempt, text: string): string {
+  return scrubber?.(text) ?? text;
 }

@@ -20,7 +20,7 @@ import type { DispatchDeps } from "./inference-call.ts";
 import { Sender } from "./sender/senders.ts";
 import { RoomQueues } from "./queue.ts";
 import { RequestBodyReader } from "./request/request-head.ts";
-import { ResponseOwners } from "./response-owners.ts";
+import { StoredResponses } from "./stored-responses.ts";
 import type { ResponseSink, Upstream, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
 
 /** A client that remembers all it got. */
@@ -237,7 +237,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     upstreamFor,
     scrubberOf: () => (text) => text.replaceAll("sk-CANARY", "[redacted]"),
     owns: ({ proof }, participant) => proof.clientKey === `rhc_${participant.id}`,
-    responseOwners: new ResponseOwners(resolved.responsesPerRoom),
+    storedResponses: new StoredResponses(resolved.responsesPerRoom),
     participantRests: (participant, untilMs) => void (participant.restsUntilMs = untilMs),
     participantOverloaded: (participant, untilMs) => void (participant.overloadedUntilMs = untilMs),
     reportBug: (error) => void bugs.push(error),

@@ -8,7 +8,7 @@ import type { ClientResponse } from "./client-response.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RoomQueues } from "./queue.ts";
 import type { Sender } from "./sender/senders.ts";
-import type { ResponseOwners } from "./response-owners.ts";
+import type { StoredResponses } from "./stored-responses.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** Takes secrets out of a text. */
@@ -30,7 +30,7 @@ export interface DispatchDeps {
   detail: DetailWatch;
   queues: RoomQueues;
   inFlight: InFlight;
-  responseOwners: ResponseOwners;
+  storedResponses: StoredResponses;
   /** Whether the sender proves to own a participant that serves its owner first. */
   owns: (sender: Sender, participant: Participant) => boolean;
   /** How to reach a participant now; undefined when it has no open path. */

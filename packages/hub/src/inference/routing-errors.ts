@@ -6,7 +6,7 @@ const maxHops = 4;
 
 /**
  * @param hops - the hubs a request already passed
- * @throws HubError `routing_loop` for the own hub or too many of them. Contract §3, "Loops"
+ * @throws HubError `routing_loop` for this hub's own id, or too many ids. Contract §3, "Loops"
  */
 export function refuseLoops(hops: readonly string[], bootId: string): void {
   if (hops.length < maxHops && !hops.includes(bootId)) return;
@@ -15,15 +15,15 @@ export function refuseLoops(hops: readonly string[], bootId: string): void {
   });
 }
 
-/** It cannot be sent there by the hub: its client can. */
+/** The client has to send the request again: the hub cannot send it to the next home of the room. */
 export function movedAway(roomCode: string): HubError {
   return new HubError("peer_unavailable", `Another hub serves room ${roomCode} now.`, {
     retryAfterMs: 1_000,
   });
 }
 
-/** It was routable a moment ago. */
-export function pathIsGone({ id, roomCode }: Participant): HubError {
+/** A participant was routable, and lost its path before the request was sent. */
+export function pathIsLost({ id, roomCode }: Participant): HubError {
   return new HubError("participant_offline", `The path to ${id} was lost.`, {
     hint: `Try again, or list the participants: roomhub participants ${roomCode}`,
   });

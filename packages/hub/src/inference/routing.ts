@@ -32,9 +32,6 @@ interface FirstFailure {
 
 const none: readonly Participant[] = [];
 
-/** By then what is known of its load here is wrong. */
-const maxRefusals = 5;
-
 /**
  * Which participant serves one request, and which one after a failed attempt. It is its own query of the selection, so
  * that a request makes one object for all of its attempts.
@@ -61,8 +58,6 @@ export class Routing implements SelectionQuery {
   #firstFailure: FirstFailure | undefined;
   /** The context of a participant was too small for it. */
   #isTooLong = false;
-  /** by the hubs that own them, each time */
-  readonly #refusals: Participant[] = [];
 
   constructor(
     room: Room,
@@ -192,16 +187,14 @@ export class Routing implements SelectionQuery {
 
   /**
    * The participant computes the prompt now, and a session stays with it. Contract §3, "Conversations".
-   *
-   * @returns undefined when nothing was noted; `bound` when the session is with this participant from now on
    */
-  noteChosen(participant: Participant): "warm" | "bound" | undefined {
-    if (this.only !== undefined) return undefined;
+  noteChosen(participant: Participant): void {
+    if (this.only !== undefined) return;
     const { warm, sessions } = this.#room.placing;
     const nowMs = this.nowMs();
     warm.note(participant, this.prompt, nowMs);
     const { session } = this.prompt;
-    if (session === undefined || this.selector.kind !== "any") return "warm";
+    if (session === undefined || this.selector.kind !== "any") return;
     const bound = sessions.find(session, nowMs);
     const isKept =
       bound !== undefined &&
@@ -210,9 +203,7 @@ export class Routing implements SelectionQuery {
       !(bound.isStandIn && isLeftToOthers(this.#room, this)) &&
       !this.#tooSmall().includes(bound) &&
       !(this.#isTooLong && this.excluded.includes(bound));
-    const holder = isKept ? bound : participant;
-    sessions.bind(session, holder, nowMs);
-    return holder === participant ? "bound" : "warm";
+    sessions.bind(session, isKept ? bound : participant, nowMs);
   }
 
   /** The error when no participant can serve the request: after a failed attempt, its failure. */
@@ -279,9 +270,9 @@ export class Routing implements SelectionQuery {
   }
 
   /** A participant computed all of the prompt. */
-  noteRead(participant: Participant | undefined): void {
+  noteRead(participant: Participant): void {
     const { contexts } = this.#room.placing;
-    if (participant === undefined || contexts.find(participant, this.nowMs()) === undefined) return;
+    if (contexts.find(participant, this.nowMs()) === undefined) return;
     contexts.noteRead(participant, this.#request.textBytes);
   }
 
@@ -300,16 +291,6 @@ export class Routing implements SelectionQuery {
       isPinned: this.only !== undefined,
       isLoading: isLoading(participant),
     });
-  }
-
-  /** The hub that owns a participant did not take the request: it gets it again only as long as its load changes. */
-  noteRefused(failure: FirstFailure): void {
-    const { participant } = failure;
-    this.#refusals.push(participant);
-    const count = this.#refusals.filter((one) => one === participant).length;
-    if (count < maxRefusals) return;
-    this.excluded = [...this.excluded, participant];
-    this.noteFailure(failure);
   }
 
   /** What the provider said of when to come back, when `error` is the first failure. */

@@ -40,8 +40,8 @@ export function serveStoredResponse(
   deps: InferenceDeps,
 ): void {
   const room = admit(deps.inference, input.code);
-  const { responseOwners } = deps.inference.dispatch;
-  const maker = responseOwners.ownerOf(room, input.responseId);
+  const { storedResponses } = deps.inference.dispatch;
+  const maker = storedResponses.holderOf(room, input.responseId);
   if (maker === undefined) throw notFound(input.responseId);
   serveFromMaker(request, response, { ...input, room, maker }, deps);
 }
