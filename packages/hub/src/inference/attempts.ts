@@ -338,7 +338,10 @@ export class Attempts implements AttemptListener {
 
   /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
   #failed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
-    const error = withoutSecrets(asHubError(thrown, this.#deps.reportBug), attempt.options.scrubber);
+    const error = withoutSecrets(
+      asHubError(thrown, this.#deps.reportBug),
+      attempt.options.scrubber,
+    );
     // Before a context error that moves the request, nothing but comments has passed.
     const isPromised = this.#call.client.isHeadWritten && cause !== "context";
     if (isPromised || !this.#routing.mayTryAgain(attempt, cause, this.#count))

@@ -295,7 +295,11 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   #facts(): RequestFacts {
-    const { participant = this.#routing.firstFailure?.participant, count, resumes } = this.#attempts;
+    const {
+      participant = this.#routing.firstFailure?.participant,
+      count,
+      resumes,
+    } = this.#attempts;
     const [alias, queueMs] = [this.#routing.alias, this.#queueMs];
     return factsOf(this.#call, { participant, alias, attempts: count, queueMs, resumes });
   }
