@@ -129,7 +129,8 @@ describe("a request that waits when its home stops", () => {
     await using provider = await startFakeProvider({
       behave: () => ({ kind: "normal", gate: gate.opened }),
     });
-    await using cluster = await startHomes({ limits });
+    // The longest response takes seconds, and passes the hub that stops.
+    await using cluster = await startHomes({ limits: { drainMs: 30_000, ...limits } });
     const [one, other] = cluster.hubs;
     const code = await one.createRoom();
     // Its first request gives the room its home.

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "@roomhub/protocol";
+import { type FailurePayload, isLoopbackHost } from "@roomhub/protocol";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { Offer } from "./cluster/homes/room-home.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
@@ -6,13 +6,17 @@ import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
 import type { StoredResponses } from "./inference/stored-responses.ts";
 import type { OperationContext } from "./operations/context.ts";
-import { type AwayEvent, AwayEvents, isEnd, type Served } from "./events/away-events.ts";
+import { AwayEvents, type Served } from "./events/away-events.ts";
+import { publishEvent, type RoomEvent } from "./events/emit.ts";
 import { snapshotPath } from "./http/hops/offers.ts";
 import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
+import type { Log } from "./log.ts";
 import { SlotsBefore } from "./operations/homes/slots-before.ts";
 
 /** What hand-overs need of the hub. */
 export interface HandOverParts {
+  log: Log;
+  nowMs: () => number;
   operations: () => OperationContext;
   bus: () => EventBus;
   inFlight: () => InFlight;
@@ -29,7 +33,9 @@ export interface HandOverOptions {
   /** @returns whether that hub keeps the message */
   tell: (hub: HubIdentity, path: string, message: string) => Promise<boolean>;
   /** @returns false when there is no connection to that hub now */
-  sendEvent: (hubId: string, event: AwayEvent) => boolean;
+  sendEvent: (hubId: string, event: RoomEvent) => boolean;
+  /** Neither that hub nor the directory can be reached. */
+  isCutOffFrom: (hubId: string) => boolean;
   /** That run of a hub has ended, and all that ran there. */
   isGone: (hub: HubIdentity) => boolean;
   /** Looks for a room that another hub may have made just now. @throws HubError */
@@ -46,14 +52,11 @@ export class HandOvers {
 
   constructor(options: HandOverOptions) {
     this.#options = options;
-    const { parts, sendEvent } = options;
+    const { parts, sendEvent, isCutOffFrom } = options;
     this.events = new AwayEvents({
-      bus: parts.bus,
-      homeOf: this.homeOf,
-      send: sendEvent,
-      onPublished: (event) => {
-        if (isEnd(event)) this.#slots.release(parts.operations(), event.payload.requestId);
-      },
+      ...{ homeOf: this.homeOf, send: sendEvent, isCutOffFrom, nowMs: parts.nowMs },
+      publish: (event) => publishEvent(parts.bus(), parts.log, this.#named(event)),
+      onEnd: (requestId) => this.#slots.release(parts.operations(), requestId),
     });
   }
 
@@ -133,6 +136,17 @@ export class HandOvers {
     for (const [code, { offer }] of this.#given) {
       if (!homes.keepsOffer(code, offer.from)) this.#given.delete(code);
     }
+  }
+
+  /** The hub of a client does not know the participants of a room that it piped to. */
+  #named(event: RoomEvent): RoomEvent {
+    const { participantId, nickname } = event.payload as Partial<FailurePayload>;
+    if (event.name !== "llm.error" || nickname !== null) return event;
+    const room = this.#options.parts.operations().registry.findRoom(event.code);
+    const participant = room?.participants.get(participantId ?? "");
+    if (participant === undefined) return event;
+    const { nickname: name, endpoint } = participant;
+    return { ...event, payload: { ...event.payload, nickname: name, endpoint } };
   }
 
   #sources(): SnapshotParts {

@@ -12,7 +12,7 @@ import { SharedRooms } from "./cluster/shared-rooms.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
 import { HopAcceptor } from "./hop/accept.ts";
-import { ControlSockets } from "./hop/control.ts";
+import { ControlSockets, type HopNote } from "./hop/control.ts";
 import { HopDialler, type HopTarget } from "./hop/dial.ts";
 import { Hops } from "./hop/hops.ts";
 import type { FrontCluster, FrontDeps } from "./http/front-deps.ts";
@@ -20,12 +20,10 @@ import { encodeHopFacts, factsOfHub } from "./http/hops/hop-facts.ts";
 import { EventsElsewhere } from "./http/hops/events-elsewhere.ts";
 import { type OtherHubs, roomsElsewhere } from "./http/hops/rooms-elsewhere.ts";
 import { Deliveries } from "./http/hops/deliveries.ts";
-import { announceLost, LostRequests, type LostRequest } from "./operations/homes/lost-requests.ts";
 import type { HubWideWatch } from "./events/bus.ts";
-import type { AwayEvent } from "./events/away-events.ts";
+import type { RoomEvent } from "./events/emit.ts";
 import { HubPlaces } from "./hub-places.ts";
 import { HandOvers, type HandOverParts } from "./hub-hand-overs.ts";
-import type { Log } from "./log.ts";
 import type { RoomHome } from "./operations/context.ts";
 import {
   releaseParticipants,
@@ -48,8 +46,6 @@ export interface HomesParts extends HandOverParts {
   vault: AuthHeaderVault;
   roomPasswords: Map<string, RoomPassword>;
   limits: Limits;
-  log: Log;
-  nowMs: () => number;
   wallMs: () => number;
   isDraining: () => boolean;
   /** @throws HubError `hub_overloaded` */
@@ -78,7 +74,6 @@ export class HubHomes {
   readonly #control: ControlSockets;
   readonly #acceptor: HopAcceptor;
   readonly #others: OtherHubs;
-  readonly #lostRequests: LostRequests;
   readonly events: EventsElsewhere;
   #linkUrl = "";
   #isOpen = false;
@@ -102,16 +97,7 @@ export class HubHomes {
         this.deliveries.hubReset(hubId);
       },
       onRefused: (hubId) => this.homes.redialRefused(hubId),
-      onNotes: (_hubId, { delivered, gone, lost, epochs, event }) => {
-        if (delivered !== undefined) this.deliveries.delivered(delivered);
-        if (gone !== undefined) this.deliveries.gone(gone);
-        for (const one of lost ?? []) {
-          const { code, ...request } = one as LostRequest & { code: string };
-          this.#lostRequests.add(code, request);
-        }
-        for (const [code, epoch] of Object.entries(epochs ?? {})) this.homes.sawEpoch(code, epoch);
-        if (event !== undefined) this.handOvers.events.arrived(event as AwayEvent);
-      },
+      onNote: (note) => this.#heard(note),
     });
     this.hops = new Hops({
       dialler,
@@ -169,32 +155,34 @@ export class HubHomes {
         onLost: (code) => this.#lost(code),
         onServe: (code) => this.handOvers.stays(code),
         offer: (code, to, offer) => this.handOvers.offer(code, to, offer),
-        tell: (hubId, code, epoch) => this.#control.epoch(hubId, code, epoch),
+        tell: (hubId, code, epoch) => this.#control.say(hubId, "epoch", code, epoch),
       },
     });
     this.handOvers = new HandOvers({
       ...{ homes: this.homes, parts, computer: () => this.computer },
       tell: (hub, path, message) => this.hops.tell(hub, path, message),
-      sendEvent: (hubId, event) => this.#control.event(hubId, event),
+      sendEvent: (hubId, event) => {
+        const isOpen = this.#control.isOpen(hubId);
+        if (isOpen) this.#control.say(hubId, "event", event);
+        return isOpen;
+      },
+      isCutOffFrom: (hubId) => !directory.isUp && !this.#control.isOpen(hubId),
       isGone: (hub) => !this.roll.hubs.isPresent(hub),
       catchUp: (code) => this.#sharedRooms.catchUp(code),
-    });
-    this.#lostRequests = new LostRequests({
-      homeOf: this.handOvers.homeOf,
-      endsOnce: (requestId) => this.handOvers.events.endsOnce(requestId),
-      announce: (code, lost) => announceLost(parts.operations(), code, lost),
-      tell: (hubId, code, lost) => this.#control.lost(hubId, { ...lost, code }),
-      nowMs,
     });
     this.places = new HubPlaces({
       ...{ self, homes: this.homes, hops: this.hops, control: this.#control },
       ...{ deliveries: this.deliveries, nowMs, isDraining: parts.isDraining },
       refuseAtLimit: parts.refuseAtLimit,
       isNear: (hubId) => this.roll.hubs.isOnThisComputer(hubId),
+      begins: (requestId, hubId) => this.handOvers.events.piped(requestId, hubId),
       takeOffer: (code, from, snapshot) => this.handOvers.takeOffer(code, from, snapshot),
       hubOfSession: (session) => this.#hubOfSession(session),
       urlOf: (hubId) => this.roll.hubs.get(hubId)?.advertiseUrl,
-      lost: (code, lost, from) => this.#lostRequests.add(code, lost, from),
+      lost: (end, from) => {
+        const timestamp = new Date(wallMs()).toISOString();
+        this.handOvers.events.lost({ name: "llm.error", timestamp, ...end }, from);
+      },
     });
     this.registrations = new RegistrationWriter({
       directory,
@@ -287,7 +275,6 @@ export class HubHomes {
     if (this.#directory.isUp) this.roll.judge(this.#directory.upSinceMs);
     this.homes.tick();
     this.handOvers.tick();
-    this.#lostRequests.tick();
   }
 
   /** What is to be kept longer is written again. */
@@ -329,12 +316,18 @@ export class HubHomes {
   }
 
   async close(): Promise<void> {
-    this.handOvers.tick();
-    this.#lostRequests.close();
+    this.handOvers.events.close();
     this.events.close();
     this.#control.close();
     this.hops.close();
     await this.#directory.close();
+  }
+
+  /** What another hub says. */
+  #heard([kind, subject, epoch]: HopNote): void {
+    if (kind === "epoch") this.homes.sawEpoch(subject, epoch);
+    else if (kind === "event") this.handOvers.events.arrived(subject as RoomEvent);
+    else this.deliveries.end(subject, kind);
   }
 
   /** @param url - where it listens */

@@ -17,6 +17,8 @@ export interface HubPlacesOptions extends Omit<
   hops: Hops;
   control: ControlSockets;
   deliveries: Deliveries;
+  /** A request that another hub piped is served here. */
+  begins: (requestId: string, hubId: string) => void;
   /** It runs on this computer. */
   isNear: (hubId: string) => boolean;
   takeOffer: TakeOffer;
@@ -47,19 +49,20 @@ export class HubPlaces {
       if (peer === undefined || outcome === "gone") return this.#say(hubId, requestId, "gone");
       // What left here is not with the client yet.
       return new Promise((resolve) => {
-        const onEnd = (what: "delivered" | "gone") => () => {
+        const onEnd = (what: "delivered" | "gone") => {
           this.#say(hubId, requestId, what);
           resolve();
         };
-        const [onDelivered, onGone] = [onEnd("delivered"), onEnd("gone")];
-        deliveries.expect(requestId, { hubId: peer.hubId, hop, onDelivered, onGone });
+        deliveries.expect(requestId, { hubId: peer.hubId, hop, onEnd });
       });
     });
     this.piped = new HomePlaces({
       ...{ peerOf, deliveries, homes, onward, takeOffer },
-      entered: (code, { socket }) => {
-        const hubId = peerOf(socket)?.hubId;
-        if (hubId !== undefined) homes.requestEntered(code, hubId);
+      entered: (code, request) => {
+        const hubId = peerOf(request.socket)?.hubId;
+        if (hubId === undefined) return;
+        homes.requestEntered(code, hubId);
+        options.begins(this.piped.requestIdOf(request), hubId);
       },
     });
   }
@@ -72,8 +75,8 @@ export class HubPlaces {
   #say(hubId: string, requestId: string, outcome: "delivered" | "gone"): void {
     const { self, control, deliveries } = this.#options;
     // What this hub had read when it became the home came over a hop of its own.
-    if (hubId === self.hubId) deliveries[outcome]([requestId]);
-    else control[outcome](hubId, requestId);
+    if (hubId === self.hubId) deliveries.end(requestId, outcome);
+    else control.say(hubId, outcome, requestId);
   }
 
   /** Resolves when nothing is piped any more that ends by itself. */

@@ -20,11 +20,6 @@ export interface LedgerRules {
    * request is right.
    */
   mayMiss: boolean;
-  /**
-   * This hub could reach no other: it ended what they had piped to it in an event order of its own, while their watchers
-   * heard of the end from them. Contract §8.
-   */
-  cutOff: string | undefined;
   /** the fault is between clients and hubs: a connection may break without an error frame */
   mayBeCut: boolean;
 }
@@ -61,14 +56,14 @@ interface Copy {
  */
 export function checkClusterLedger(
   { runs, loggedEnds, outcomes, generations }: ClusterRecords,
-  { mayMiss, mayBeCut, cutOff }: LedgerRules,
+  { mayMiss, mayBeCut }: LedgerRules,
 ): string[] {
   const requests = copiesOf(runs);
   const isKill = runs.some(({ wasKilled }) => wasKilled);
   const mayGap = mayMiss || isKill;
   const problems = [
     ...numberProblems(runs, mayGap),
-    ...loggedProblems(oneOrder(loggedEnds, cutOff), new Set(requests.keys()), isKill),
+    ...loggedProblems(loggedEnds, new Set(requests.keys()), isKill),
   ];
   for (const [requestId, copies] of requests) {
     problems.push(...copies.flatMap(copyProblems), ...differences(copies));
@@ -101,12 +96,6 @@ export function streamedEnds(runs: readonly StreamRun[]): RequestEnd[] {
       return { hub, kind, requestId: String(data["requestId"]) };
     }),
   );
-}
-
-/** Without those ends at the hub that was cut off that others have told. */
-function oneOrder(ends: readonly RequestEnd[], cutOff: string | undefined): readonly RequestEnd[] {
-  const elsewhere = new Set(ends.filter(({ hub }) => hub !== cutOff).map((end) => end.requestId));
-  return ends.filter(({ hub, requestId }) => hub !== cutOff || !elsewhere.has(requestId));
 }
 
 /**

@@ -42,11 +42,13 @@ export class Cluster implements WorldPart {
   /** by id */
   readonly participants = new Map<string, RoomhubChild>();
   readonly #world: World;
-  readonly #rules: LedgerRules = { mayMiss: false, mayBeCut: false, cutOff: undefined };
+  readonly #rules: LedgerRules = { mayMiss: false, mayBeCut: false };
   readonly #asked = new Set<string>();
   readonly #outcomes: CallOutcome[] = [];
   /** by tag: how often a provider worked on it */
   readonly #generations = new Map<string, number>();
+  /** by participant: the calls that its provider works on now, and the most that it ever worked on */
+  readonly #working = new Map<string, { now: number; most: number }>();
   #clients: Program<ClientHandlers> | undefined;
   #code = "";
   #files = 0;
@@ -100,11 +102,6 @@ export class Cluster implements WorldPart {
     this.#rules.mayBeCut = true;
   }
 
-  /** That hub is cut off from the others, see {@link LedgerRules}. */
-  hasOwnOrder(hub: string): void {
-    this.#rules.cutOff = hub;
-  }
-
   baseUrl(hub: { url: string }): string {
     return `${hub.url}/rooms/${this.#code}/v1`;
   }
@@ -131,10 +128,10 @@ export class Cluster implements WorldPart {
     return outcomes;
   }
 
-  /** Resolves when providers work on all of them. */
-  async generating(tags: readonly string[]): Promise<void> {
-    const lacking = () => tags.filter((tag) => !this.#generations.has(tag));
-    await until("providers to get the requests", lacking, (left) => left.length === 0, 30_000);
+  /** Resolves when providers work on all of them. @param count - so many are enough: the others wait */
+  async generating(tags: readonly string[], count = tags.length): Promise<void> {
+    const begun = () => tags.filter((tag) => this.#generations.has(tag));
+    await until("providers to get the requests", begun, ({ length }) => length >= count, 30_000);
   }
 
   /**
@@ -150,6 +147,11 @@ export class Cluster implements WorldPart {
       return open.map(({ tag, requestId }) => `${tag} (${requestId})`);
     };
     await until(`ends in the ${where}`, lacking, (left) => left.length === 0, 60_000);
+  }
+
+  /** The most calls that the provider of any participant has worked on at the same time. */
+  get mostAtOnce(): number {
+    return Math.max(...[...this.#working.values()].map(({ most }) => most));
   }
 
   async ask(wish: ClusterWish): Promise<CallOutcome> {
@@ -189,9 +191,13 @@ export class Cluster implements WorldPart {
   ): Promise<void> {
     const { children } = this.#world;
     const provider = await children.program<ProviderHandlers>("provider", [], machine.prefix);
+    const working = { now: 0, most: 0 };
+    this.#working.set(id, working);
     provider.on("asked", ({ tag }: { tag: string }) => {
       this.#generations.set(tag, (this.#generations.get(tag) ?? 0) + 1);
+      working.most = Math.max(working.most, ++working.now);
     });
+    provider.on("closed", () => void working.now--);
     const { url } = await provider.call("about");
     await this.join(id, machine, hub, ["--endpoint", url], connectWithinMs);
   }

@@ -2,6 +2,7 @@ import type { Scenario } from "../scenario.ts";
 import { badProvider } from "./bad-provider.ts";
 import { clockJumps } from "./clock-jumps.ts";
 import { clusterHomeFrozen } from "./cluster/home-frozen.ts";
+import { clusterHandedOver } from "./cluster/home-handed-over.ts";
 import { clusterHomeKilled } from "./cluster/home-killed.ts";
 import { clusterHubKilled } from "./cluster/hub-killed.ts";
 import { clusterHubSilent } from "./cluster/hub-silent.ts";
@@ -74,6 +75,7 @@ export const scenarios: readonly Scenario[] = [
   clusterLedger,
   clusterRollingRestart,
   clusterHomeKilled,
+  clusterHandedOver,
   clusterHomeFrozen,
   clusterRoomsHashed,
 ];

@@ -1,49 +1,144 @@
-import { expect, test } from "vitest";
-import { type AwayEvent, AwayEvents, type Served } from "./away-events.ts";
+import { describe, expect, test } from "vitest";
+import { AwayEvents, type Served } from "./away-events.ts";
+import type { RoomEvent } from "./emit.ts";
 
 function startAway(home?: Served) {
-  const lab = { home, said: [] as string[], isConnected: true };
+  const lab = { home, said: [] as string[], isConnected: true, isCutOff: false, nowMs: 0 };
+  const inWords = ({ name, payload }: RoomEvent) =>
+    `${name} ${(payload as { requestId: string }).requestId}`;
   const events = new AwayEvents({
-    bus: () => ({
-      publish: (_code, name, _timestamp, payload) =>
-        void lab.said.push(`${name} ${(payload as { requestId: string }).requestId}`),
-    }),
     homeOf: () => lab.home,
-    send: (hubId, { name }) => {
-      if (lab.isConnected) lab.said.push(`${name} to ${hubId}`);
+    send: (hubId, event) => {
+      if (lab.isConnected) lab.said.push(`${inWords(event)} to ${hubId}`);
       return lab.isConnected;
     },
-    onPublished: ({ payload }) =>
-      void lab.said.push(`released ${(payload as { requestId: string }).requestId}`),
+    isCutOffFrom: () => lab.isCutOff,
+    publish: (event) => void lab.said.push(inWords(event)),
+    onEnd: (requestId) => void lab.said.push(`ended ${requestId}`),
+    nowMs: () => lab.nowMs,
   });
-  return Object.assign(lab, { events });
+  const at = (ms: number) => {
+    for (; lab.nowMs < ms; lab.nowMs += 250) events.tick();
+    events.tick();
+    return lab.said;
+  };
+  return Object.assign(lab, { events, at });
 }
 
-function anEvent(name: AwayEvent["name"], requestId: string): AwayEvent {
+function anEvent(name: RoomEvent["name"], requestId: string): RoomEvent {
   return { code: "AB23CD", name, timestamp: "2026-01-01T00:00:00.000Z", payload: { requestId } };
 }
+
+const [one, other] = [
+  { hubId: "aa", bootId: "a1" },
+  { hubId: "bb", bootId: "b1" },
+];
 
 test("what happens in a room that is on its way waits for its home, in order", () => {
   const lab = startAway();
   lab.events.leave("AB23CD");
   for (const name of ["llm.request", "llm.complete"] as const)
-    lab.events.divert("AB23CD", name, () => "", { requestId: "1" });
+    lab.events.divert(anEvent(name, "1"));
   expect(lab.said).toEqual([]);
-  lab.home = { kind: "there", hub: { hubId: "bb", bootId: "b1" } };
+  lab.home = { kind: "there", hub: other };
   lab.isConnected = false;
   lab.events.tick();
   expect(lab.said).toEqual([]);
   lab.isConnected = true;
   lab.events.tick();
-  expect(lab.said).toEqual(["llm.request to bb", "llm.complete to bb"]);
+  expect(lab.said).toEqual(["llm.request 1 to bb", "llm.complete 1 to bb"]);
 });
 
-test("a request that its client's hub has told lost does not end again when its silent home is back", () => {
+test("a request ends once, whether its home or the hub of its client tells it first", () => {
   const lab = startAway({ kind: "here" });
-  expect(lab.events.endsOnce("1")).toBe(true);
+  for (const name of ["llm.error", "llm.complete"] as const) lab.events.arrived(anEvent(name, "1"));
+  expect(lab.said).toEqual(["llm.error 1", "ended 1", "ended 1"]);
+});
+
+test("the end of a request that another hub piped waits while neither that hub nor the directory can be reached", () => {
+  const lab = startAway({ kind: "here" });
+  for (const id of ["1", "2"]) lab.events.piped(id, "bb");
+  lab.isCutOff = true;
+  const end = (id: string) => lab.events.divert(anEvent("llm.error", id));
+  expect(lab.events.divert(anEvent("llm.request", "1"))).toBe(false);
+  expect(end("of this hub's client")).toBe(false);
+  expect(end("1")).toBe(true);
+  lab.events.tick();
+  expect(lab.said).toEqual([]);
+  lab.isCutOff = false;
+  lab.events.tick();
+  expect(lab.said).toEqual(["llm.error 1", "ended 1"]);
+  expect(end("2")).toBe(false);
+});
+
+test("the end of a request that another hub piped waits while it is not known whether the room is still here", () => {
+  const lab = startAway();
+  for (const id of ["1", "2"]) lab.events.piped(id, "bb");
+  for (const id of ["1", "2", "of this hub's client"])
+    expect(lab.events.divert(anEvent("llm.error", id))).toBe(id.length === 1);
+  expect(lab.said).toEqual([]);
+  lab.home = { kind: "there", hub: other };
+  lab.events.tick();
+  expect(lab.said).toEqual(["llm.error 1 to bb", "llm.error 2 to bb"]);
+});
+
+test("a request that another hub piped and that ended here has no second end, whatever broke on its way", () => {
+  const lab = startAway({ kind: "here" });
+  lab.events.piped("1", "bb");
+  expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(false);
   lab.events.arrived(anEvent("llm.error", "1"));
-  expect(lab.said).toEqual(["released 1"]);
-  lab.events.arrived(anEvent("llm.complete", "2"));
-  expect(lab.said.slice(1)).toEqual(["llm.complete 2", "released 2"]);
-  expect(lab.events.endsOnce("2")).toBe(false);
+  expect(lab.said).toEqual(["ended 1"]);
+});
+
+describe("a request that its home did not live to end", () => {
+  const end = anEvent("llm.error", "1");
+
+  test("ends at the next home, a second after there is one, and once", () => {
+    const lab = startAway();
+    lab.events.lost(end, one);
+    expect(lab.at(4_000)).toEqual([]);
+    lab.home = { kind: "there", hub: other };
+    expect(lab.at(4_750)).toEqual([]);
+    expect(lab.at(5_000)).toEqual(["llm.error 1 to bb"]);
+    expect(lab.at(70_000)).toHaveLength(1);
+  });
+
+  test("does not end at the run of a hub that ended with it, but at the next one", () => {
+    const lab = startAway({ kind: "there", hub: one });
+    lab.events.lost(end, one);
+    expect(lab.at(3_000)).toEqual([]);
+    lab.home = { kind: "there", hub: { ...one, bootId: "a2" } };
+    expect(lab.at(4_000)).toEqual(["llm.error 1 to aa"]);
+  });
+
+  test("waits for those who watch the room, however soon that is served", () => {
+    const lab = startAway({ kind: "here" });
+    lab.events.lost(end, one);
+    expect(lab.at(2_750)).toEqual([]);
+    expect(lab.at(3_000)).toEqual(["llm.error 1", "ended 1"]);
+  });
+
+  test("has no second end when the home was only silent", () => {
+    const lab = startAway({ kind: "here" });
+    lab.events.lost(end, one);
+    lab.events.arrived(anEvent("llm.complete", "1"));
+    expect(lab.at(4_000)).toEqual(["llm.complete 1", "ended 1", "ended 1"]);
+  });
+
+  test("is forgotten after a minute in a room that no hub serves", () => {
+    const lab = startAway();
+    lab.events.lost(end, one);
+    lab.at(60_000);
+    lab.home = { kind: "here" };
+    expect(lab.at(65_000)).toEqual([]);
+  });
+
+  test("ends at once when this hub ends and the room has a home", () => {
+    const lab = startAway({ kind: "here" });
+    lab.events.lost(end, one);
+    lab.at(250);
+    lab.events.close();
+    expect(lab.said).toEqual(["llm.error 1", "ended 1"]);
+    expect(lab.at(5_000)).toHaveLength(2);
+  });
 });

@@ -1,45 +1,61 @@
-import type { EventName, EventPayloads } from "@roomhub/protocol";
 import type { HubIdentity } from "../domain/hub-identity.ts";
-import type { EventBus } from "./bus.ts";
-import type { DivertEvent } from "./emit.ts";
-
-/** An event of a room on its way to the room's home. */
-export interface AwayEvent {
-  code: string;
-  name: EventName;
-  timestamp: string;
-  payload: object;
-}
+import type { DivertEvent, RoomEvent } from "./emit.ts";
 
 /** Where a room is served: here, or at another hub. */
 export type Served = { kind: "here" } | { kind: "there"; hub: HubIdentity };
 
 interface AwayEventsOptions {
-  bus: () => Pick<EventBus, "publish">;
   /** undefined while the room has no home that is known */
   homeOf: (code: string) => Served | undefined;
   /** @returns false when there is no connection to that hub now */
-  send: (hubId: string, event: AwayEvent) => boolean;
-  /** One that came from another hub is in the room's stream. */
-  onPublished: (event: AwayEvent) => void;
+  send: (hubId: string, event: RoomEvent) => boolean;
+  /** Neither that hub nor the directory can be reached: it may have told others that what it piped here was lost. */
+  isCutOffFrom: (hubId: string) => boolean;
+  /** One that came from elsewhere is an event of a room of this hub. */
+  publish: (event: RoomEvent) => void;
+  /** A request that ran elsewhere has ended, perhaps as was told before. */
+  onEnd: (requestId: string) => void;
+  nowMs: () => number;
+}
+
+/** A request whose home ended while it served it. */
+interface Lost {
+  end: RoomEvent;
+  /** the home that ended, which the room may seem to have for a while */
+  from: HubIdentity;
+  sinceMs: number;
+  /** ms: since when the room has had another home */
+  homeMs: number | undefined;
 }
 
 /** The oldest are lost beyond it: a room without a home has no stream to keep whole. */
 const maxWaiting = 10_000;
 /** A home that was silent tells its ends when it is back, within seconds of the hub of the client. */
 const maxEnded = 10_000;
+/** More do not run at the same time, and what was refused before it began has no end. */
+const maxPiped = 20_000;
+/** Watchers of a room open its stream again after 2 s (contract §5), and wait for its home. */
+const watchAgainMs = 2_000;
+/** Its stream is open a moment after the room is served. */
+const openedMs = 1_000;
+const lostKeptMs = 60_000;
 
 /**
- * The events of rooms whose home is another hub, or is about to be: what still runs here has them. They get their number at
- * the home, so that a room has one order.
+ * The events of rooms whose home is another hub, or is about to be: what still runs here has them, and what the home did
+ * not live to tell. They get their number at the home, so that a room has one order, and each request one end.
  */
 export class AwayEvents {
   readonly #options: AwayEventsOptions;
   /** rooms whose events are not published here */
   readonly #away = new Set<string>();
-  readonly #waiting = new Map<string, AwayEvent[]>();
-  /** requests of which others have told the end, the oldest first */
+  readonly #waiting = new Map<string, RoomEvent[]>();
+  /** requests of other hubs' clients that have ended, the oldest first */
   readonly #ended = new Set<string>();
+  /** requests that run here and where their clients are, the oldest first */
+  readonly #piped = new Map<string, string>();
+  /** ends of such requests, which may have been told elsewhere */
+  #unsure: { hubId: string; end: RoomEvent }[] = [];
+  #lost: Lost[] = [];
 
   constructor(options: AwayEventsOptions) {
     this.#options = options;
@@ -56,27 +72,36 @@ export class AwayEvents {
     this.#flush(code);
   }
 
-  readonly divert: DivertEvent = (code, name, timestamp, payload) => {
-    if (!this.#away.has(code)) return false;
-    this.arrived({ code, name, timestamp: timestamp(), payload });
-    return true;
+  readonly divert: DivertEvent = (event) => {
+    const { code } = event;
+    const hubId = this.#piped.size > 0 && isEnd(event) ? this.#takePiped(event) : undefined;
+    if (hubId !== undefined && this.#options.isCutOffFrom(hubId)) {
+      this.#unsure.push({ hubId, end: event });
+      return true;
+    }
+    // A process that was suspended learns only when it asks that the room has another home since.
+    const isAway = this.#away.has(code) || (hubId !== undefined && !this.#isHere(code));
+    if (isAway) this.arrived(event);
+    else if (hubId !== undefined) this.#endsOnce(event);
+    return isAway;
   };
 
+  /** A request begins here that another hub has piped. */
+  piped(requestId: string, hubId: string): void {
+    this.#piped.set(requestId, hubId);
+    if (this.#piped.size > maxPiped) this.#piped.delete(this.#piped.keys().next().value ?? "");
+  }
+
   /**
-   * A request that did not run here has ended. Both the hub that ran it and that of its client may tell it.
-   *
-   * @returns whether that is news
+   * A home ended on a request of a client of this hub. The next home publishes its end, once watchers of the room can hear
+   * of it: there is no replay.
    */
-  endsOnce(requestId: string): boolean {
-    if (this.#ended.has(requestId)) return false;
-    this.#ended.add(requestId);
-    const [oldest = ""] = this.#ended;
-    if (this.#ended.size > maxEnded) this.#ended.delete(oldest);
-    return true;
+  lost(end: RoomEvent, from: HubIdentity): void {
+    this.#lost.push({ end, from, sinceMs: this.#options.nowMs(), homeMs: undefined });
   }
 
   /** Another hub has one for the home of a room, which is this hub as far as that one knows. */
-  arrived(event: AwayEvent): void {
+  arrived(event: RoomEvent): void {
     const waiting = this.#waiting.get(event.code) ?? [];
     waiting.push(event);
     if (waiting.length > maxWaiting) waiting.shift();
@@ -86,7 +111,42 @@ export class AwayEvents {
 
   /** Four times a second: homes may be known by now. */
   tick(): void {
+    this.#unsure = this.#unsure.filter(({ hubId, end }) => {
+      const isUnsure = this.#options.isCutOffFrom(hubId);
+      if (!isUnsure) this.arrived(end);
+      return isUnsure;
+    });
+    this.#lost = this.#lost.filter((lost) => this.#isEarly(lost));
     for (const code of [...this.#waiting.keys()]) this.#flush(code);
+  }
+
+  /** This hub ends: what can be said is said now. */
+  close(): void {
+    for (const { end, homeMs } of this.#lost.splice(0)) if (homeMs !== undefined) this.arrived(end);
+    this.tick();
+  }
+
+  #isHere(code: string): boolean {
+    return this.#options.homeOf(code)?.kind === "here";
+  }
+
+  #isEarly(lost: Lost): boolean {
+    const { end, from, sinceMs } = lost;
+    const nowMs = this.#options.nowMs();
+    const home = this.#options.homeOf(end.code);
+    const isNext = home?.kind === "here" || (home !== undefined && home.hub.bootId !== from.bootId);
+    if (!isNext) return nowMs - sinceMs < lostKeptMs;
+    lost.homeMs ??= nowMs;
+    if (nowMs < Math.max(sinceMs + watchAgainMs, lost.homeMs) + openedMs) return true;
+    this.arrived(end);
+    return false;
+  }
+
+  #takePiped(event: RoomEvent): string | undefined {
+    const requestId = requestIdOf(event);
+    const hubId = this.#piped.get(requestId);
+    this.#piped.delete(requestId);
+    return hubId;
   }
 
   #flush(code: string): void {
@@ -103,17 +163,28 @@ export class AwayEvents {
     this.#waiting.delete(code);
   }
 
-  #publish(event: AwayEvent): void {
-    const { code, name, timestamp, payload } = event;
-    // The hub that made it gave it the payload that belongs to its name.
-    const known = payload as EventPayloads[typeof name];
-    const isNews = !isEnd(event) || this.endsOnce(event.payload.requestId);
-    if (isNews) this.#options.bus().publish(code, name, () => timestamp, known);
-    this.#options.onPublished(event);
+  /** The end of a request may come from the hub that ran it, and from that of its client. */
+  #publish(event: RoomEvent): void {
+    const { publish, onEnd } = this.#options;
+    if (!isEnd(event)) return publish(event);
+    if (this.#endsOnce(event)) publish(event);
+    onEnd(requestIdOf(event));
+  }
+
+  /** @returns whether it is the first end of its request */
+  #endsOnce(end: RoomEvent): boolean {
+    const requestId = requestIdOf(end);
+    if (this.#ended.has(requestId)) return false;
+    this.#ended.add(requestId);
+    if (this.#ended.size > maxEnded) this.#ended.delete(this.#ended.keys().next().value ?? "");
+    return true;
   }
 }
 
-/** What ends a request in the events of its room. */
-export function isEnd(event: AwayEvent): event is AwayEvent & { payload: { requestId: string } } {
-  return event.name === "llm.complete" || event.name === "llm.error";
+function isEnd({ name }: RoomEvent): boolean {
+  return name === "llm.complete" || name === "llm.error";
+}
+
+function requestIdOf({ payload }: RoomEvent): string {
+  return (payload as { requestId: string }).requestId;
 }

@@ -37,13 +37,19 @@ export interface Emitter {
   requestProgress(roomCode: string, payload: ProgressPayload): boolean;
 }
 
-/** @returns whether the event of a room goes elsewhere: to the room's home, or nowhere before it is known */
-export type DivertEvent = (
-  roomCode: string,
-  name: EventName,
-  timestamp: () => string,
-  payload: object,
-) => boolean;
+/** An event on its way to the stream of its room. */
+export interface RoomEvent {
+  code: string;
+  name: EventName;
+  timestamp: string;
+  /** the one that belongs to the name */
+  payload: object;
+  /** HTTP status, of an `llm.error` */
+  status?: number | undefined;
+}
+
+/** @returns whether the event goes elsewhere: to the room's home, or nowhere before it is known */
+export type DivertEvent = (event: RoomEvent) => boolean;
 
 /**
  * @param wallMs - epoch ms, for the timestamps
@@ -58,13 +64,13 @@ export function createEmitter(
 ): Emitter {
   const now = createTimestamps(wallMs);
   function publish<Name extends EventName>(
-    roomCode: string,
+    code: string,
     name: Name,
     payload: EventPayloads[Name],
+    status?: number,
   ): void {
-    const timestamp = now();
-    if (divert?.(roomCode, name, () => timestamp, payload) === true) return;
-    bus.publish(roomCode, name, () => timestamp, payload);
+    const event = { code, name, timestamp: now(), payload, status };
+    if (divert?.(event) !== true) publishEvent(bus, log, event);
   }
   function publishDetail<Name extends DetailEventName>(
     roomCode: string,
@@ -86,18 +92,9 @@ export function createEmitter(
       publish(roomCode, "participant.updated", { participant }),
     participantLeft: (roomCode, who) => publish(roomCode, "participant.left", who),
     participantOffline: (roomCode, who) => publish(roomCode, "participant.offline", who),
-    llmRequest(roomCode, payload) {
-      publish(roomCode, "llm.request", payload);
-      log.event("llm.request", roomCode, forLog(payload));
-    },
-    llmComplete(roomCode, payload) {
-      publish(roomCode, "llm.complete", payload);
-      log.event("llm.complete", roomCode, forLog(payload));
-    },
-    llmError(roomCode, payload, status) {
-      publish(roomCode, "llm.error", payload);
-      log.event("llm.error", roomCode, { ...forLog(payload), status });
-    },
+    llmRequest: (roomCode, payload) => publish(roomCode, "llm.request", payload),
+    llmComplete: (roomCode, payload) => publish(roomCode, "llm.complete", payload),
+    llmError: (roomCode, payload, status) => publish(roomCode, "llm.error", payload, status),
     requestQueued: (roomCode, payload) => publishDetail(roomCode, "request.queued", payload),
     requestFirst: (roomCode, payload) => publishDetail(roomCode, "request.first", payload),
     requestProgress(roomCode, payload) {
@@ -108,9 +105,17 @@ export function createEmitter(
   };
 }
 
-/** A line names the client in one word, and not at all when the client reveals nothing. */
-function forLog<Payload extends { client: ClientIdentity }>(payload: Payload) {
-  return { ...payload, client: clientText(payload.client) };
+/** At the home of the room, whichever hub has it. */
+export function publishEvent(
+  bus: Pick<EventBus, "publish">,
+  log: Pick<Log, "event">,
+  { code, name, timestamp, payload, status }: RoomEvent,
+): void {
+  bus.publish(code, name, () => timestamp, payload as EventPayloads[typeof name]);
+  if (!name.startsWith("llm.")) return;
+  // A line names the client in one word, and not at all when the client reveals nothing.
+  const client = clientText((payload as { client: ClientIdentity }).client);
+  log.event(name, code, { ...payload, client, ...(status === undefined ? {} : { status }) });
 }
 
 /** ISO text of the moment, made once per millisecond. */

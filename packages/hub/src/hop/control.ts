@@ -4,19 +4,14 @@ import { closeSoon } from "./close-soon.ts";
 import { type HopDialler, HopFailure, type HopTarget } from "./dial.ts";
 import { Outbox } from "./outbox.ts";
 
-/** What one hub tells another, as few messages as there are turns of the event loop. */
-export interface HopNotes {
-  /** request ids whose clients have the whole response */
-  delivered?: string[];
-  /** request ids whose clients left before */
-  gone?: string[];
-  /** requests of the rooms of a hub that ended while it served them, as `http/hops/` reads them */
-  lost?: unknown[];
-  /** by room code: the highest epoch that is known */
-  epochs?: Record<string, number>;
+/** What one hub tells another. */
+export type HopNote =
+  /** the client of that request has the whole response, or left before */
+  | ["delivered" | "gone", requestId: string]
+  /** the highest epoch of a room that is known */
+  | ["epoch", code: string, epoch: number]
   /** what happened in a room that has its home there; opaque here */
-  event?: object;
-}
+  | ["event", event: object];
 
 export interface ControlOptions {
   self: HubIdentity;
@@ -26,8 +21,8 @@ export interface ControlOptions {
   onReset: (hubId: string) => void;
   /** Its computer refused a dial. */
   onRefused: (hubId: string) => void;
-  /** Once for what the other hub has said, in its order, over however many connections it came. */
-  onNotes: (hubId: string, notes: HopNotes) => void;
+  /** Once for each, in their order, over however many connections they came. */
+  onNote: (note: HopNote) => void;
   nowMs: () => number;
 }
 
@@ -36,19 +31,22 @@ const beatMs = 3_000;
 /** A connection on which nothing came for so long does not count as open. */
 const silentMs = 10_000;
 const redialMs = 400;
+/** of one message */
+const maxNotes = 100;
 /** A run that is judged dead may be heard of again. */
 const rememberedMs = 10 * 60_000;
 
 /** One run of another hub. */
 interface Peer {
   readonly hub: HubIdentity;
-  readonly outbox: Outbox<HopNotes>;
+  readonly outbox: Outbox<{ notes: HopNote[] }>;
   /** where it is dialled; undefined while it is not known to be there */
   target: HopTarget | undefined;
   socket: Duplex | undefined;
   /** This hub dialled the socket. */
   isDialled: boolean;
-  notes: HopNotes | undefined;
+  /** what is said at the end of this turn */
+  notes: HopNote[];
   heardMs: number;
   saidMs: number;
   /** ms: when to dial, if at all */
@@ -121,35 +119,14 @@ export class ControlSockets {
     this.#opened(this.#peerOf(hub), socket, false);
   }
 
-  /** Said with the others of this turn. */
-  delivered(hubId: string, requestId: string): void {
-    const notes = this.#notesFor(hubId);
-    if (notes !== undefined) (notes.delivered ??= []).push(requestId);
-  }
-
-  gone(hubId: string, requestId: string): void {
-    const notes = this.#notesFor(hubId);
-    if (notes !== undefined) (notes.gone ??= []).push(requestId);
-  }
-
-  lost(hubId: string, lost: object): void {
-    const notes = this.#notesFor(hubId);
-    if (notes !== undefined) (notes.lost ??= []).push(lost);
-  }
-
-  epoch(hubId: string, code: string, epoch: number): void {
-    const notes = this.#notesFor(hubId);
-    if (notes !== undefined) (notes.epochs ??= {})[code] = epoch;
-  }
-
-  /** @returns false when there is no connection now */
-  event(hubId: string, event: object): boolean {
+  /** Said with the others of this turn; before there is a connection, with the next one. */
+  say(hubId: string, ...note: HopNote): void {
     const peer = this.#present.get(hubId);
-    if (peer?.socket === undefined) return false;
-    // In the order of the other notes, and in a message of its own: there may be many.
-    this.#flush();
-    this.#say(peer, { event });
-    return true;
+    if (peer === undefined) return;
+    if (peer.notes.push(note) >= maxNotes) this.#flush();
+    if (this.#isFlushDue) return;
+    this.#isFlushDue = true;
+    setImmediate(() => this.#flush());
   }
 
   /** Four times a second. */
@@ -181,36 +158,23 @@ export class ControlSockets {
     const known = this.#peers.get(key);
     if (known !== undefined) return known;
     const peer: Peer = {
-      ...{ hub, outbox: new Outbox<HopNotes>(), target: undefined, socket: undefined },
-      ...{ isDialled: false, notes: undefined, dialAtMs: undefined, problem: undefined },
+      ...{ hub, outbox: new Outbox<{ notes: HopNote[] }>(), target: undefined, socket: undefined },
+      ...{ isDialled: false, notes: [], dialAtMs: undefined, problem: undefined },
       ...{ heardMs: this.#options.nowMs(), saidMs: 0 },
     };
     this.#peers.set(key, peer);
     return peer;
   }
 
-  #notesFor(hubId: string): HopNotes | undefined {
-    const peer = this.#present.get(hubId);
-    if (peer === undefined) return undefined;
-    if (!this.#isFlushDue) {
-      this.#isFlushDue = true;
-      setImmediate(() => this.#flush());
-    }
-    return (peer.notes ??= {});
-  }
-
   #flush(): void {
     this.#isFlushDue = false;
     for (const peer of this.#present.values()) {
-      const { notes } = peer;
-      peer.notes = undefined;
-      if (notes !== undefined) this.#say(peer, notes);
+      const { notes, outbox } = peer;
+      if (notes.length === 0) continue;
+      peer.notes = [];
+      const line = outbox.say({ notes });
+      if (line !== undefined) this.#write(peer, line);
     }
-  }
-
-  #say(peer: Peer, notes: HopNotes): void {
-    const line = peer.outbox.say(notes);
-    if (line !== undefined) this.#write(peer, line);
   }
 
   #write(peer: Peer, line: string): void {
@@ -251,7 +215,7 @@ export class ControlSockets {
     peer.dialAtMs = undefined;
     this.#sockets.add(socket);
     before?.destroy();
-    const onNotes = (notes: HopNotes) => this.#options.onNotes(hub.hubId, notes);
+    const onNotes = ({ notes }: { notes: HopNote[] }) => notes.forEach(this.#options.onNote);
     const read = outbox.opened(onNotes, (line) => this.#write(peer, line));
     socket.on("data", (chunk: Buffer) => {
       // Of a connection that another one has replaced, the other one says it again.

@@ -3,7 +3,7 @@ type Message<Notes> = Notes & { number?: number; heard: number };
 
 /** The oldest are lost beyond it: a hub that hears nothing for so long is dead. */
 const maxUnheard = 10_000;
-const maxLineLength = 1024 * 1024;
+const maxLineLength = 8 * 1024 * 1024;
 
 /**
  * What is said between two runs of hubs, in both directions: each note arrives once, in order, over however many

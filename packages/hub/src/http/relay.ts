@@ -105,8 +105,8 @@ export class SocketClientResponse implements ClientResponse {
     if (onHandedOver === undefined || this.#delivery === undefined) return onHandedOver;
     const { deliveries, hubId } = this.#delivery;
     deliveries.expect(this.#requestId, {
-      ...{ hubId, hop: this.#response.req.socket, onDelivered: onHandedOver },
-      onGone: () => this.#listener?.onGone(),
+      ...{ hubId, hop: this.#response.req.socket },
+      onEnd: (outcome) => (outcome === "delivered" ? onHandedOver() : this.#listener?.onGone()),
     });
     return undefined;
   }

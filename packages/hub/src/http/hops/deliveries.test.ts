@@ -9,8 +9,7 @@ function tracked() {
   const expectOne = (id: string, hubId = "aa") =>
     deliveries.expect(id, {
       ...{ hubId, hop },
-      onDelivered: () => heard.push(`${id} delivered`),
-      onGone: () => heard.push(`${id} gone`),
+      onEnd: (outcome) => heard.push(`${id} ${outcome}`),
     });
   const passes = (ms: number) => {
     nowMs += ms;
@@ -22,8 +21,8 @@ function tracked() {
 test("a response ends once, as the hub with its client says", () => {
   const { deliveries, heard, expectOne, passes } = tracked();
   for (const id of ["req_1", "req_2", "req_3"]) expectOne(id);
-  deliveries.delivered(["req_2", "req_unknown"]);
-  deliveries.gone(["req_1", "req_2"]);
+  for (const id of ["req_2", "req_unknown"]) deliveries.end(id, "delivered");
+  for (const id of ["req_1", "req_2"]) deliveries.end(id, "gone");
   passes(3_600_000);
   expect(heard).toEqual(["req_2 delivered", "req_1 gone"]);
 });
@@ -37,7 +36,7 @@ test("a hub that can say nothing any more has not delivered, unless its note com
   passes(1_000);
   // The second reason does not make the wait longer.
   hop.destroyed = true;
-  deliveries.delivered(["req_1"]);
+  deliveries.end("req_1", "delivered");
   passes(1_000);
   expect(heard).toEqual(["req_1 delivered", "req_2 gone"]);
 });

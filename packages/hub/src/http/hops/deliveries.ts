@@ -1,10 +1,11 @@
+type Outcome = "delivered" | "gone";
+
 /** A response that another hub takes to its client. */
 interface Delivery {
   hubId: string;
   /** the connection it left by */
   hop: { readonly destroyed: boolean };
-  onDelivered: () => void;
-  onGone: () => void;
+  onEnd: (outcome: Outcome) => void;
 }
 
 interface Pending extends Delivery {
@@ -33,13 +34,11 @@ export class Deliveries {
     this.#pending.set(requestId, { ...delivery, lostMs: undefined });
   }
 
-  delivered(requestIds: readonly string[]): void {
-    for (const requestId of requestIds) this.#take(requestId)?.onDelivered();
-  }
-
-  /** The client left before it had all of the response. */
-  gone(requestIds: readonly string[]): void {
-    for (const requestId of requestIds) this.#take(requestId)?.onGone();
+  /** @param outcome - `gone`: the client left before it had all of the response */
+  end(requestId: string, outcome: Outcome): void {
+    const delivery = this.#pending.get(requestId);
+    this.#pending.delete(requestId);
+    delivery?.onEnd(outcome);
   }
 
   /** The other hub cannot say anything any more. */
@@ -53,13 +52,7 @@ export class Deliveries {
     for (const [requestId, delivery] of this.#pending) {
       if (delivery.hop.destroyed) delivery.lostMs ??= nowMs;
       const { lostMs } = delivery;
-      if (lostMs !== undefined && nowMs - lostMs >= lostAfterMs) this.gone([requestId]);
+      if (lostMs !== undefined && nowMs - lostMs >= lostAfterMs) this.end(requestId, "gone");
     }
-  }
-
-  #take(requestId: string): Pending | undefined {
-    const delivery = this.#pending.get(requestId);
-    this.#pending.delete(requestId);
-    return delivery;
   }
 }

@@ -63,7 +63,7 @@ function arriving(
     nowMs: () => nowMs,
     hubOfSession: () => undefined,
     urlOf: () => undefined,
-    lost: (code, { requestId }) => said.push(`${code} lost ${requestId}`),
+    lost: ({ code, payload: { requestId } }) => said.push(`${code} lost ${requestId}`),
     isDraining: () => false,
     refuseAtLimit: () => undefined,
     entered: () => undefined,

@@ -1,4 +1,10 @@
-import { ERROR_STATUS, type ErrorCode, HOME_EPOCH_HEADER, PIPE_HEADER } from "@roomhub/protocol";
+import {
+  ERROR_STATUS,
+  type ErrorCode,
+  type FailurePayload,
+  HOME_EPOCH_HEADER,
+  PIPE_HEADER,
+} from "@roomhub/protocol";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HopHub } from "../../hop/dial.ts";
@@ -6,7 +12,6 @@ import type { Hops } from "../../hop/hops.ts";
 import { asHubError, HubError } from "../../errors.ts";
 import type { ReadRequest } from "../../inference/inference-call.ts";
 import { errorFrame } from "../../inference/response/error-frame.ts";
-import type { LostRequest } from "../../operations/homes/lost-requests.ts";
 import type { Arrival, RoomPlaces, TunnelDial } from "../front-deps.ts";
 import type { PeerReader } from "../peer.ts";
 import { tunnelUrl } from "../tunnels/tunnel-url.ts";
@@ -71,7 +76,7 @@ export interface EntryPlacesDeps {
   /** Where agents reach another hub. */
   urlOf: (hubId: string) => string | undefined;
   /** The home of the room ended while it served the request: its next home says so in the room's events. */
-  lost: (code: string, lost: LostRequest, from: HopHub) => void;
+  lost: (end: { code: string; payload: FailurePayload; status: number }, from: HopHub) => void;
   isDraining: () => boolean;
   /** @throws HubError `hub_overloaded` */
   refuseAtLimit: (underWay: number) => void;
@@ -204,14 +209,17 @@ export class EntryPlaces implements RoomPlaces {
   ): void {
     if (surface === undefined) return;
     const headerOf = (name: string) => headers[name]?.toString();
-    const lost = {
-      ...{ requestId, protocol: surface.protocol },
-      participantId: headerOf("x-roomhub-participant"),
-      model: headerOf("x-roomhub-model"),
+    const { message, code: errorCode, status } = homeLost();
+    const payload: FailurePayload = {
+      ...{ requestId, protocol: surface.protocol, client: { kind: "none", id: "" } },
+      participantId: headerOf("x-roomhub-participant") ?? null,
+      model: headerOf("x-roomhub-model") ?? null,
+      ...{ nickname: null, endpoint: null, selector: null, alias: undefined },
+      ...{ stage: "hub", error: message, code: errorCode },
       attempts: Number(headerOf("x-roomhub-attempts") ?? 0),
       queueMs: Number(headerOf("x-roomhub-queue-ms") ?? 0),
     };
-    this.#deps.lost(code, lost, from);
+    this.#deps.lost({ code, payload, status }, from);
   }
 
   #place(target: Arrival, open: () => Piped): void {
