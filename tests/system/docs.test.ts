@@ -194,6 +194,16 @@ test("docs/README.md and llms.txt lead to every guide, every reference and every
   }
 });
 
+test("every guide begins with an example and is short; README.md is, too", () => {
+  const words = (page: string) => page.split(/\s+/).filter(Boolean).length;
+  for (const path of globSync("docs/guides/*.md", { cwd: root })) {
+    const page = text(path);
+    expect(words(page.split("```", 1)[0] ?? ""), path).toBeLessThan(60);
+    expect(words(page), path).toBeLessThanOrEqual(700);
+  }
+  expect(words(text("README.md"))).toBeLessThanOrEqual(1_500);
+});
+
 test("the picture in README.md is the quickstart's transcript, small and without anything to load", () => {
   const picture = text("docs/images/first-minute.svg");
   expect(picture).toBe(firstMinute(quickstartTranscript(text("docs/guides/quickstart.md"))));
