@@ -20,7 +20,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "AliasRequest.pattern":
     "A name in which `*` (at most 4) stands for any text. Not `any`, and not beginning with `model:`",
   "AliasRequest.targets":
-    "Ids, model names, `model:…`, `*`, or other aliases, in the order in which they are tried",
+    "Ids, model names, `model:…` or `*`, in the order in which they are tried",
   "Alias.createdAt": "Epoch milliseconds",
 
   "JoinRequest.id":

@@ -172,7 +172,7 @@ describe("a hub responds as the document describes", () => {
     const alias = { pattern: "claude-*", targets: ["*"] };
     for (const path of ["/rooms/{code}/aliases", "/v1/rooms/{code}/aliases"]) {
       seen.push(await answered(`POST ${path}`, alias), await answered(`GET ${path}`));
-      seen.push(await answered(`POST ${path}`, { ...alias, targets: ["claude-x"] }));
+      seen.push(await answered(`POST ${path}`, { ...alias, targets: ["claude-*"] }));
     }
     seen.push(await answered("DELETE /rooms/{code}/aliases"));
     seen.push(await answered("DELETE /rooms/{code}/leave/{id}"));

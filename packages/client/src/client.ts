@@ -103,7 +103,7 @@ export class RoomhubClient {
    * Adds an alias, or gives a known pattern other targets.
    *
    * @param pattern - a name in which `*` stands for any text
-   * @param targets - values of the `model` field, or other aliases, in the order in which they are tried
+   * @param targets - values of the `model` field, in the order in which they are tried
    * @throws RoomhubError with code `host_token_required`, `alias_loop` or `alias_limit_reached`
    */
   async setAlias(

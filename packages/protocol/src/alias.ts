@@ -4,7 +4,7 @@ import { z } from "zod";
 export const Alias = z.object({
   /** compared with the `model` field of requests; `*` stands for any text, also for none */
   pattern: z.string(),
-  /** values of the `model` field, or names of other aliases, in the order in which they are tried */
+  /** values of the `model` field, in the order in which they are tried */
   targets: z.array(z.string()).min(1),
   /** epoch ms */
   createdAt: z.number(),

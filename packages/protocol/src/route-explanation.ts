@@ -66,7 +66,7 @@ export const RouteAlias = z.object({
   pattern: z.string(),
   /** the target that takes the request, or would take it if it were not refused */
   target: z.string(),
-  /** in the order in which they are tried; a target that names another alias is replaced by that one's targets */
+  /** in the order in which they are tried */
   targets: z.array(
     z.object({
       target: z.string(),

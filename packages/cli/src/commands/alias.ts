@@ -20,7 +20,7 @@ export function addAliasCommand(program: Command, context: CliContext): void {
       .argument("<room>", "room code or invite URL")
       .argument(
         "[names...]",
-        "the name that requests use, in which * stands for any text; then what it stands for: models, ids, other aliases, or * for any, in order",
+        "the name that requests use, in which * stands for any text; then what it stands for: models, ids, or * for any, in order",
       )
       .description("list the names that stand for models of a room, add or remove one"),
   )

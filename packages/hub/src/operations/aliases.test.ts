@@ -46,14 +46,17 @@ describe("an alias", () => {
     });
   });
 
-  test("that leads back to itself is refused, and the table stays as it was", async () => {
+  test.each([
+    ["leads to an alias", { pattern: "b", targets: ["*", "a"] }, "b → a"],
+    ["an alias leads to", { pattern: "llama3", targets: ["*"] }, "a → llama3"],
+    ["leads to itself", { pattern: "b", targets: ["b"] }, "b → b"],
+  ])("that %s is refused, and the table stays as it was", async (_title, added, chain) => {
     const { context, room } = createOffice();
-    await putAlias(context, room, { pattern: "a", targets: ["b"] }, loopback);
-    const closing = putAlias(context, room, { pattern: "b", targets: ["*", "a"] }, loopback);
-    await expect(closing).rejects.toMatchObject({
+    await putAlias(context, room, { pattern: "a", targets: ["llama3"] }, loopback);
+    await expect(putAlias(context, room, added, loopback)).rejects.toMatchObject({
       code: "alias_loop",
       status: 400,
-      message: "The alias leads back to itself: a → b → a.",
+      message: `An alias leads to models, not to aliases: ${chain}.`,
     });
     expect(listAliases(context, room)).toHaveLength(1);
   });

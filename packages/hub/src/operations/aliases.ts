@@ -1,6 +1,5 @@
 import { type AliasRequest, type Limits, utf8Length } from "@roomhub/protocol";
 import { matchesToken } from "../credentials/tokens.ts";
-import { endlessChain, maxChainLength } from "../domain/aliases/alias-chains.ts";
 import type { Alias, AliasTable } from "../domain/aliases/alias-table.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
@@ -110,15 +109,11 @@ function checkAliases(room: Room, aliases: AliasTable, limits: Limits): void {
       { param: "targets", hint: `Use fewer targets, or shorter names: roomhub alias ${room.code}` },
     );
   }
-  const chain = endlessChain(aliases);
+  const { chain } = aliases;
   if (chain === undefined) return;
-  const shown = chain.slice(0, 10).join(" → ");
-  const isLoop = chain.at(-1) === chain[0];
   throw new HubError(
     "alias_loop",
-    isLoop
-      ? `The alias leads back to itself: ${shown}.`
-      : `The alias leads through more than ${maxChainLength} aliases: ${shown}.`,
+    `An alias leads to models, not to aliases: ${chain.alias.pattern} → ${chain.target}.`,
     { param: "targets", hint: "Write a model as model:NAME, which is never an alias." },
   );
 }

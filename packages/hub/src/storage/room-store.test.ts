@@ -232,3 +232,13 @@ test.each([
     /^rooms\.0\.\w+.* is not valid$/,
   );
 });
+
+test("a stored alias that leads to an alias has that one's targets once it is loaded", () => {
+  const stored = [
+    { pattern: "gpt-*", targets: ["big", "*"], createdAt: 1 },
+    { pattern: "big", targets: ["qwen3-coder"], createdAt: 2 },
+  ];
+  const room = aRoom();
+  applyStoredAliases(room, { aliases: stored });
+  expect(room.aliases.match("gpt-5")?.targets).toEqual(["qwen3-coder", "*"]);
+});

@@ -1,5 +1,5 @@
 import { Alias as AliasSchema, Room as RoomSchema } from "@roomhub/protocol";
-import { type Alias, AliasTable } from "../domain/aliases/alias-table.ts";
+import { type Alias, AliasTable, withoutChains } from "../domain/aliases/alias-table.ts";
 import { parseStoredDigest } from "../stored-digest.ts";
 import { newPlacing, type Room } from "../domain/room.ts";
 
@@ -138,7 +138,7 @@ export function storedRoomOf(room: Room, passwordDigest: string | undefined): St
 }
 
 function aliasesFromStored({ aliases = [] }: Pick<StoredRoom, "aliases">): AliasTable {
-  return new AliasTable(aliases);
+  return new AliasTable(withoutChains(aliases));
 }
 
 /** Keeps rooms as long as the object lives: for ephemeral hubs, and for hubs restarted inside one test. */

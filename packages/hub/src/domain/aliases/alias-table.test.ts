@@ -7,6 +7,7 @@ import {
   literalLength,
   matchesParts,
   partsOf,
+  withoutChains,
 } from "./alias-table.ts";
 
 function tableOf(...patterns: string[]): AliasTable {
@@ -120,4 +121,37 @@ test("a name made of a pattern matches it", () => {
       ).toBe(true);
     }),
   );
+});
+
+function aliasesOf(targets: Record<string, string[]>): Alias[] {
+  return Object.entries(targets).map(([pattern, each]) => ({
+    pattern,
+    targets: each,
+    createdAt: 0,
+  }));
+}
+
+describe("a table of an earlier version, in which aliases lead to aliases", () => {
+  test.each<[string, Record<string, string[]>, string[]]>([
+    ["in its place", { a: ["x", "big", "*"], big: ["ana", "y"] }, ["x", "ana", "y", "*"]],
+    ["once", { a: ["one", "two"], one: ["c"], two: ["c", "*"], c: ["ana"] }, ["ana", "*"]],
+    ["but not a pattern that matches", { a: ["qwen3"], "qwen*": ["ana"] }, ["qwen3"]],
+  ])("has the targets of an alias %s", (_title, targets, expected) => {
+    const [first] = withoutChains(aliasesOf(targets));
+    expect(first?.targets).toEqual(expected);
+  });
+
+  test("has no chain any more, whatever the table is", () => {
+    const name = fc.constantFrom("a", "b", "c", "*", "x");
+    const pattern = fc.constantFrom("a", "b", "c", "a*", "*");
+    const tables = fc.dictionary(pattern, fc.array(name, { minLength: 1, maxLength: 16 }));
+    fc.assert(
+      fc.property(tables, (targets) => {
+        const most = Object.values(targets).flat().length;
+        const list = withoutChains(aliasesOf(targets));
+        expect(new AliasTable(list).chain).toBeUndefined();
+        for (const one of list) expect(one.targets.length).toBeLessThanOrEqual(most);
+      }),
+    );
+  });
 });

@@ -2,7 +2,7 @@
 export interface Alias {
   /** compared with the `model` field; `*` stands for any text */
   readonly pattern: string;
-  /** selectors, or names of other aliases, in the order in which they are tried; at least one */
+  /** selectors, in the order in which they are tried; at least one */
   readonly targets: readonly string[];
   /** epoch ms */
   readonly createdAt: number;
@@ -52,6 +52,15 @@ export class AliasTable {
     );
   }
 
+  /** An alias and the target of it that is the pattern of an alias, too; undefined when all targets lead to models. */
+  get chain(): { readonly alias: Alias; readonly target: string } | undefined {
+    for (const alias of this.list) {
+      const target = alias.targets.find((one) => targetAlias(this.#byPattern, one) !== undefined);
+      if (target !== undefined) return { alias, target };
+    }
+    return undefined;
+  }
+
   /** With one more alias, or with another one in the place of that pattern. */
   with(alias: Alias): AliasTable {
     const isKnown = this.#byPattern.has(alias.pattern);
@@ -68,6 +77,28 @@ export class AliasTable {
 }
 
 export const noAliases = new AliasTable([]);
+
+/** `*` as a target means any participant, never the alias of that pattern. */
+function targetAlias(byPattern: ReadonlyMap<string, Alias>, target: string): Alias | undefined {
+  return target === "*" ? undefined : byPattern.get(target);
+}
+
+/**
+ * The same aliases with the targets of an alias in place of its name. Earlier versions stored aliases that lead to aliases.
+ * Each alias counts once, in its first place.
+ */
+export function withoutChains(list: readonly Alias[]): readonly Alias[] {
+  const byPattern = new Map(list.map((alias) => [alias.pattern, alias]));
+  const targetsOf = (alias: Alias, followed: Set<Alias>): readonly string[] => {
+    followed.add(alias);
+    return alias.targets.flatMap((target) => {
+      const next = targetAlias(byPattern, target);
+      if (next === undefined) return [target];
+      return followed.has(next) ? [] : targetsOf(next, followed);
+    });
+  };
+  return list.map((alias) => ({ ...alias, targets: targetsOf(alias, new Set()) }));
+}
 
 /** The parts of a pattern, between the `*` that stand for any text, also for none. */
 export function partsOf(pattern: string): readonly string[] {

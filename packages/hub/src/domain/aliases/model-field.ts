@@ -5,8 +5,6 @@ import {
   type SelectionQuery,
 } from "../selection-query.ts";
 import type { Room } from "../room.ts";
-import { aliasNamed, maxChainLength } from "./alias-chains.ts";
-import type { Alias } from "./alias-table.ts";
 import { selectParticipant } from "../selector.ts";
 
 /** What the `model` field of a request means in a room now. */
@@ -17,39 +15,14 @@ export interface ModelField {
   readonly targets: readonly [Selector, ...Selector[]];
 }
 
-/**
- * Contract §3, "Aliases": an id or a model of the room always comes before an alias, also while its participant is
- * offline. Targets that name an alias stand for that alias's targets; each alias counts once, in its first place.
- */
+/** Contract §3, "Aliases": an id or a model of the room comes before every alias, also while its participant is offline. */
 export function readModelField(room: Room, text: string): ModelField {
-  const alias = aliasOf(room, text);
-  if (alias === undefined) return { alias: undefined, targets: [parseSelector(text)] };
-  const targets: Selector[] = [];
-  addTargets(room, alias, targets, new Set(), 1);
-  const [first = parseSelector(text), ...others] = targets;
+  const selector = parseSelector(text);
+  const isName = room.aliases.size > 0 && selector.kind === "name" && !isKnown(room, text);
+  const alias = isName ? room.aliases.match(text) : undefined;
+  if (alias === undefined) return { alias: undefined, targets: [selector] };
+  const [first = selector, ...others] = alias.targets.map(parseSelector);
   return { alias: alias.pattern, targets: [first, ...others] };
-}
-
-function addTargets(
-  room: Room,
-  alias: Alias,
-  targets: Selector[],
-  followed: Set<Alias>,
-  depth: number,
-): void {
-  followed.add(alias);
-  for (const target of alias.targets) {
-    const next = aliasOf(room, target);
-    if (next === undefined) targets.push(parseSelector(target));
-    else if (!followed.has(next) && depth < maxChainLength) {
-      addTargets(room, next, targets, followed, depth + 1);
-    }
-  }
-}
-
-function aliasOf(room: Room, text: string): Alias | undefined {
-  if (room.aliases.size === 0) return undefined;
-  return isKnown(room, text) ? undefined : aliasNamed(room.aliases, text);
 }
 
 /** Whether a participant has this id, or serves a model of this name. */
