@@ -149,11 +149,8 @@ async function resolveParticipants(
   };
   const servers = await findServers(context, requested, interactivity);
   const models = await chooseModels(context, requested, servers, interactivity);
-  const invite = await chooseRoom(
-    context,
-    { given: where.room?.trim(), hubUrl: where.hubUrl },
-    interactivity,
-  );
+  const named = { given: where.room?.trim(), hubUrl: where.hubUrl };
+  const invite = await chooseRoom(context, named, interactivity);
   const room = await queryRoom(context, invite, password, interactivity);
   if (!interactivity.isQuiet) void reportNewerHub(context, invite);
 
@@ -164,6 +161,7 @@ async function resolveParticipants(
   say(`Joining room ${safe(invite.room)}${roomName} at ${invite.hubUrl}`);
 
   const nickname = options.nickname ?? context.userName;
+  const { ownFirst, tunnelMask, specs } = options;
   const config = { ...options.config, ...servingConfig(options) };
   const taken = new Set(room.connected);
   return models.map(({ endpoint, model, serverName, traits }) => {
@@ -176,17 +174,16 @@ async function resolveParticipants(
     const part = traits.capabilities === undefined ? "" : ", for embeddings alone";
     say(`Sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(id)}${part}`);
     return {
-      hubUrl: invite.hubUrl,
-      room: invite.room,
+      ...invite,
       id,
       nextId: options.id === undefined ? nextId : undefined,
       nickname,
       model,
       endpoint,
       password: room.password,
-      ownFirst: options.ownFirst,
-      tunnelMask: options.tunnelMask,
-      specs: options.specs,
+      ownFirst,
+      tunnelMask,
+      specs,
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,
       authHeaders,

@@ -1,17 +1,17 @@
 import { type Command, Option } from "commander";
 import { createRoomCommand } from "../rooms/choose-room.ts";
-import { prepareHandout } from "../handout/prepare-handout.ts";
+import {
+  failOnCutRequests,
+  type LaunchedHub,
+  launchHub,
+  prepareHandout,
+  type RoomStorage,
+} from "../hosting/hub-launch.ts";
 import type { CliContext } from "../context.ts";
 import { shareLine } from "../rooms/invite-text.ts";
 import { portFlag } from "../rooms/hub-address.ts";
 import { UsageError } from "../exit-code.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
-import {
-  type LaunchedHub,
-  launchHub,
-  failOnCutRequests,
-  type RoomStorage,
-} from "../hosting/hub-launch.ts";
 import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
 import { addJsonOption } from "../options.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";

@@ -5,7 +5,8 @@ import type { CliContext } from "../context.ts";
 import { addHubOption, examples, givenHub } from "../options.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
-import { showOnScreen } from "../top/show-on-screen.ts";
+import { ScreenShow } from "../top/screen-show.ts";
+import { canErase } from "../terminal/progress.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import { clockTime, colorsFor, safe } from "../terminal/text.ts";
 import type { Show } from "../top/view.ts";
@@ -29,9 +30,8 @@ async function watch(context: CliContext, named: Named): Promise<void> {
   await untilStopped(context, async (stopped) => {
     const quit = new AbortController();
     const signal = AbortSignal.any([stopped, quit.signal]);
-    const canDraw = context.stdout.isTTY && context.env["TERM"] !== "dumb";
-    const show = canDraw
-      ? showOnScreen(context, invite, () => quit.abort())
+    const show = canErase(context, context.stdout)
+      ? new ScreenShow(context, { ...invite, onQuit: () => quit.abort() })
       : showAsLines(context, invite);
     // A second signal exits at once, and must find the terminal restored.
     signal.addEventListener("abort", () => show.close(), { once: true });

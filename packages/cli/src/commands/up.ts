@@ -7,7 +7,12 @@ import { CommandError } from "../exit-code.ts";
 import { addBudgetOptions, budgetOf, type BudgetOptionValues } from "../sharing/budget-options.ts";
 import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
 import { type HubConfig, resolveHubConfig } from "../hosting/hub-config.ts";
-import { failOnCutRequests, type LaunchedHub, launchHub } from "../hosting/hub-launch.ts";
+import {
+  failOnCutRequests,
+  type LaunchedHub,
+  launchHub,
+  prepareHandout,
+} from "../hosting/hub-launch.ts";
 import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
 import { credentialsProblem } from "../sharing/found-server.ts";
 import { addJsonOption, addQuietOption, endpointArgument, examples } from "../options.ts";
@@ -25,7 +30,6 @@ import { reasonOf, safe, writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
 import { findOrCreateRoom, savedHostToken, serveAnyModel } from "../rooms/host-token.ts";
 import { reportProblems, shareModel, type Sharing } from "../hosting/up-sharing.ts";
-import { prepareHandout } from "../handout/prepare-handout.ts";
 import { watchUrlOf } from "../rooms/invite-text.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
 import type { MonitorOptions } from "../monitor/page-server.ts";
@@ -98,7 +102,7 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
       void prepareHandout(context, launched, values.json === true || interactivity.isQuiet);
       const standIn = running.isDemo ? running.participantId : undefined;
       const shown = { ...values, standIn, isLogged: isLogged(context, values) };
-      const stopWatching = watchRequests(context, launched.watch, room.code, shown);
+      const stopWatching = watchRequests(context, launched.hub, room.code, shown);
       cleanup.closers.push(async () => stopWatching());
       await aborted(signal);
       if (!interactivity.isQuiet) {

@@ -61,7 +61,7 @@ interface UsageOutput {
 function outputOf(context: CliContext, sums: UsageSums, isJson: boolean): UsageOutput {
   const { stdout } = context;
   const screen = createUsageScreen(stdout);
-  const isLive = stdout.isTTY && canErase({ stderr: stdout, env: context.env });
+  const isLive = canErase(context, stdout);
   const show = (isEnd: boolean) => {
     const changed = sums.takeChanged();
     if (isJson) for (const row of changed) writeJson(stdout, usageJson(row));

@@ -7,15 +7,15 @@ import { defaultPort, isWildcard, urlOf } from "../rooms/hub-address.ts";
 import { hasPrecedence, type HubConfig, overriddenLimits } from "./hub-config.ts";
 import type { OpenedRoomStore, RunningHub } from "../capabilities.ts";
 import { joinCluster, type JoinedCluster } from "../cluster/join-cluster.ts";
-import { countOf, safe } from "../terminal/text.ts";
+import { countOf, reasonOf, safe } from "../terminal/text.ts";
 
 /** A hub on this machine responds at once; a program that never responds must not delay the error. */
 const healthTimeoutMs = 1_000;
 
 /** A listening hub, and the facts to print about it. */
 export interface LaunchedHub {
+  hub: Pick<RunningHub, "watch" | "prepareHandout">;
   close: RunningHub["close"];
-  watch: RunningHub["watch"];
   port: number;
   /** The URL on this machine. */
   localUrl: string;
@@ -26,13 +26,6 @@ export interface LaunchedHub {
   /** Whether `roomhub join` finds it on the network. */
   isAnnounced: boolean;
   rooms: RoomStorage;
-  /** The program that the hub hands out; undefined when it hands out none. */
-  handout: LaunchedHandout | undefined;
-}
-
-interface LaunchedHandout {
-  /** Hexadecimal, once the program is made; made at once when others can reach the hub. */
-  sha512: () => Promise<string | undefined>;
 }
 
 /** Where rooms are kept when the hub stops. `shared`: in NATS. `unwritable`: the state file cannot be used, and a warning said why. */
@@ -91,18 +84,17 @@ export async function launchHub(
     const announcement = isWildcard(host) && settings.mdns.value === true;
     const withdraw = announcement ? await announce(context, listening.port) : async () => {};
     return {
+      hub,
       close: async () => {
         await withdraw();
         return hub.close();
       },
-      watch: (code, listener) => hub.watch(code, listener),
       port: listening.port,
       localUrl,
       sharedUrls,
       pasted: { hubUrl: sharedUrls[0]?.url ?? localUrl, isHandedOut: handout !== undefined },
       isAnnounced: announcement,
       rooms: roomStorage(opened, cluster),
-      handout: handout && { sha512: () => hub.prepareHandout() },
     };
   } catch (error) {
     await hub.close();
@@ -291,4 +283,28 @@ const blockedPorts = new Set([
 
 export function isBlockedPort(port: number): boolean {
   return blockedPorts.has(port);
+}
+
+/**
+ * Makes the program before it is requested, where others can reach the hub, and prints what its digest is: those who run it
+ * can compare. The hub does not wait for it.
+ *
+ * @param isQuiet - only a failure is printed
+ */
+export async function prepareHandout(
+  context: CliContext,
+  { hub, pasted, sharedUrls }: LaunchedHub,
+  isQuiet: boolean,
+): Promise<void> {
+  if (!pasted.isHandedOut || sharedUrls.length === 0) return;
+  try {
+    const sha512 = (await hub.prepareHandout()) ?? "";
+    if (!isQuiet) {
+      context.stderr.write(`SHA-512 of roomhub-${context.version}.tgz, as handed out: ${sha512}\n`);
+    }
+  } catch (error) {
+    context.stderr.write(
+      `! The program is not handed out: ${safe(reasonOf(error))} Others need an installed roomhub\n`,
+    );
+  }
 }

@@ -12,7 +12,7 @@ function watching(options: Parameters<typeof watchRequests>[3] = {}) {
     return () => listeners.delete(listener);
   };
   const world = makeWorld();
-  const stop = watchRequests(world.context, watch, "ABC234", options);
+  const stop = watchRequests(world.context, { watch }, "ABC234", options);
   return {
     ...{ world, stop },
     rooms: () => [...listeners.values()],

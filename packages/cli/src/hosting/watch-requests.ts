@@ -24,12 +24,12 @@ interface ShownOptions {
  */
 export function watchRequests(
   context: CliContext,
-  watch: RunningHub["watch"],
+  hub: Pick<RunningHub, "watch">,
   room: string,
   { json = false, quiet = false, isLogged = false, standIn }: ShownOptions,
 ): () => void {
   if (json) {
-    return watch(room, (events) => {
+    return hub.watch(room, (events) => {
       for (const event of events) writeJson(context.stdout, event);
     });
   }
@@ -39,7 +39,7 @@ export function watchRequests(
   const feed = createRowFeed(context, context.stdout);
   const connections = new ConnectionTexts();
   const standIns = new StandInTexts(standIn);
-  const stop = watch(room, (events) => {
+  const stop = hub.watch(room, (events) => {
     for (const event of events) {
       const connection = connections.textOf(event);
       if (isFinished(event)) {

@@ -1,3 +1,4 @@
+import { canErase } from "../terminal/progress.ts";
 import { stripVTControlCharacters } from "node:util";
 import { isForOthers, joinLine, pastedHub, type PastedHub, type Room } from "@roomhub/protocol";
 import { renderUnicodeCompact } from "uqr";
@@ -108,7 +109,7 @@ export function qrCode(
   text: string,
   rowsBeside: number,
 ): string {
-  if (!terminal.isTTY || context.env["TERM"] === "dumb") return "";
+  if (!canErase(context, terminal)) return "";
   const lines = renderUnicodeCompact(text, { border: quietZone }).split("\n");
   const width = displayWidth(lines[0] ?? "") + indent.length;
   if (terminal.columns === undefined || terminal.columns <= width) return "";

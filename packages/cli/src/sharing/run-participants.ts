@@ -3,10 +3,10 @@ import type { CliContext } from "../context.ts";
 import { keepClientKey, makeParticipant, stoppedError } from "./make-participant.ts";
 import { canErase } from "../terminal/progress.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
-import type { ParticipantOptions, StopReason } from "@roomhub/participant";
+import type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
 import type { RunningParticipant } from "../capabilities.ts";
 import { aborted } from "../terminal/stop-signal.ts";
-import { reportNotices } from "./report-notices.ts";
+import { NoticeReport } from "./notice-report.ts";
 import { safe } from "../terminal/text.ts";
 import { notifyOfUse } from "./desktop-notifier.ts";
 import { pauseByKeys } from "./pause-keys.ts";
@@ -40,7 +40,7 @@ export async function runParticipants(
   const isDrawn = hasKeys && canErase(context);
   const display = isDrawn ? showRunning(context, running) : undefined;
   const feed = createRowFeed(context, display?.terminal ?? context.stderr);
-  const report = reportNotices(context, feed, participants, { isJson, isQuiet, keysHint });
+  const report = new NoticeReport(context, feed, participants, { isJson, isQuiet, keysHint });
   // Responses are measured only while their rows are shown.
   const isMetered = isJson || (!isQuiet && (() => feed.hasRoom()));
   const say = (text: string) => {
@@ -52,10 +52,10 @@ export async function runParticipants(
   let releaseKeys = () => {};
   try {
     for (const options of participants) {
-      const onNotice = (notice: Parameters<typeof report>[1]) => {
+      const onNotice = (notice: ParticipantNotice) => {
         notify?.(notice);
         if (notice.kind === "request-started") display?.start();
-        report(options, notice);
+        report.note(options, notice);
       };
       const { nextId: suggestNext } = options;
       // What is reported from now on has the other id.

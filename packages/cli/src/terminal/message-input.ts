@@ -39,13 +39,9 @@ export function readMessage(
   const setRawMode = (isRaw: boolean) => void input.setRawMode?.(isRaw);
   const typed = Object.assign(new PassThrough(), { setRawMode });
   const editor = createInterface({
-    input: typed,
-    output,
-    terminal: true,
-    prompt,
+    ...{ input: typed, output, terminal: true, prompt, signal },
     history: history.map((text) => text.replaceAll("\n", lineBreak)),
     historySize: history.length + 1,
-    signal,
   });
   const onData = readTyping(editor, typed);
   const onEnd = () => editor.close();
@@ -73,9 +69,8 @@ export function readMessage(
       editor.setPrompt(furtherPrompt);
       editor.prompt();
     });
-    editor.on("SIGINT", () => {
-      settle({ kind: "interrupted", wasEmpty: editor.line === "" && lines.length === 0 });
-    });
+    const isEmpty = () => editor.line === "" && lines.length === 0;
+    editor.on("SIGINT", () => settle({ kind: "interrupted", wasEmpty: isEmpty() }));
     editor.on("SIGTSTP", () => {
       release();
       setRawMode(false);

@@ -31,7 +31,7 @@ export async function waitingFor<T>(
   }
 }
 
-/** Whether the terminal supports prompts and erasing a line. */
-export function canErase({ stderr, env }: { stderr: Terminal; env: CliContext["env"] }): boolean {
-  return stderr.isTTY && env["TERM"] !== "dumb";
+/** Whether a terminal supports prompts and erasing a line. */
+export function canErase({ env, stderr }: CliContext, terminal: Terminal = stderr): boolean {
+  return terminal.isTTY && env["TERM"] !== "dumb";
 }

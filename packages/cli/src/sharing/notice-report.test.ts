@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
-import { reportNotices, type ReportOptions } from "./report-notices.ts";
+import { NoticeReport, type ReportOptions } from "./notice-report.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
 const one = { id: "ana-a", endpoint: "http://127.0.0.1:1", model: "a" } as ParticipantOptions;
@@ -23,12 +23,13 @@ function telling(participants: ParticipantOptions[], options: Partial<ReportOpti
   let nowMs = 0;
   const world = makeWorld({ nowMs: () => nowMs });
   const feed = createRowFeed(world.context, world.stderr);
-  const tell = reportNotices(world.context, feed, participants, {
+  const report = new NoticeReport(world.context, feed, participants, {
     ...{ isJson: false, isQuiet: false, keysHint: "Ctrl+C leaves" },
     ...options,
   });
   return {
-    ...{ world, feed, tell },
+    ...{ world, feed },
+    tell: report.note.bind(report),
     pass: (ms: number) => (nowMs += ms),
     lines: () =>
       world.stderr.text
