@@ -1,7 +1,7 @@
 import { RoomhubClient } from "@roomhub/client";
 import { followRoom, initialState, type RoomState } from "@roomhub/room-state";
 import { colorsFor } from "../packages/cli/src/terminal/text.ts";
-import { renderFrame } from "../packages/cli/src/top/frame.ts";
+import { renderFrame } from "../packages/cli/src/watch/top/frame.ts";
 
 export interface TopPictureOptions {
   columns: number;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { prometheusText } from "../../packages/cli/src/metrics/metrics-server.ts";
-import { RoomMetrics } from "../../packages/cli/src/metrics/room-metrics.ts";
+import { prometheusText } from "../../packages/cli/src/watch/metrics/metrics-server.ts";
+import { RoomMetrics } from "../../packages/cli/src/watch/metrics/room-metrics.ts";
 import { aComplete, aFailure, aParticipant } from "../../packages/cli/src/test-context.fixture.ts";
 
 interface Dashboard {

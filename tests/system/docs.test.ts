@@ -14,8 +14,8 @@ import { firstMinute, quickstartTranscript } from "../../scripts/transcript-pict
 import {
   RoomMetrics,
   SEMANTIC_CONVENTIONS_VERSION,
-} from "../../packages/cli/src/metrics/room-metrics.ts";
-import { prometheusText } from "../../packages/cli/src/metrics/metrics-server.ts";
+} from "../../packages/cli/src/watch/metrics/room-metrics.ts";
+import { prometheusText } from "../../packages/cli/src/watch/metrics/metrics-server.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { makeWorld } from "../../packages/cli/src/test-context.fixture.ts";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";

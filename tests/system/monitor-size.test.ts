@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { loadPageFiles } from "../../packages/cli/src/monitor/page-files.ts";
+import { loadPageFiles } from "../../packages/cli/src/watch/monitor/page-files.ts";
 
 const files = await loadPageFiles();
 

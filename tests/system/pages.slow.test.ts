@@ -1,7 +1,7 @@
 import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadPageFiles } from "../../packages/cli/src/monitor/page-files.ts";
+import { loadPageFiles } from "../../packages/cli/src/watch/monitor/page-files.ts";
 import { joinDirect } from "../support/hub/joining.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { chromiumPath, launchChromium } from "../support/monitor/watched-page.ts";

@@ -17,9 +17,9 @@ import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import { allowHeapGrowth } from "./heap-growth.ts";
 import { findLanAddresses, type LanAddress } from "./hosting/network-addresses.ts";
 import type { LocalServer } from "./local-server.ts";
-import type { MetricsServerOptions } from "./metrics/metrics-server.ts";
-import type { MetricsSenderOptions } from "./metrics/otlp-sender.ts";
-import type { MonitorOptions } from "./monitor/page-server.ts";
+import type { MetricsServerOptions } from "./watch/metrics/metrics-server.ts";
+import type { MetricsSenderOptions } from "./watch/metrics/otlp-sender.ts";
+import type { MonitorOptions } from "./watch/monitor/page-server.ts";
 import type { ServiceHost } from "./service/service-unit.ts";
 import type { SavedTokens } from "./sharing/saved-tokens.ts";
 
@@ -29,9 +29,9 @@ import type { SavedTokens } from "./sharing/saved-tokens.ts";
  */
 export { readDefaultGateways as defaultGateways } from "./hosting/network-addresses.ts";
 export { mdns } from "./hosting/mdns.ts";
-export { openBrowser } from "./monitor/open-browser.ts";
-export { openRecording } from "./record/recording.ts";
-export { readLines } from "./report/read-lines.ts";
+export { openBrowser } from "./watch/monitor/open-browser.ts";
+export { openRecording } from "./watch/record/recording.ts";
+export { readLines } from "./watch/report/read-lines.ts";
 export { notifyDesktop } from "./sharing/desktop-notifier.ts";
 
 /** The part of a hub that commands use. */
@@ -175,7 +175,7 @@ export async function createParticipant(options: ParticipantOptions): Promise<Ru
 
 /** Serves the metrics of rooms to Prometheus. */
 export async function serveMetrics(options: MetricsServerOptions): Promise<LocalServer> {
-  const metricsServer = await import("./metrics/metrics-server.ts");
+  const metricsServer = await import("./watch/metrics/metrics-server.ts");
   return metricsServer.serveMetrics(options);
 }
 
@@ -183,13 +183,13 @@ export async function serveMetrics(options: MetricsServerOptions): Promise<Local
 export async function sendMetrics(
   options: MetricsSenderOptions,
 ): Promise<{ close: () => Promise<void> }> {
-  const otlpSender = await import("./metrics/otlp-sender.ts");
+  const otlpSender = await import("./watch/metrics/otlp-sender.ts");
   return otlpSender.sendMetrics(options);
 }
 
 /** Serves the page that watches a room. */
 export async function serveMonitor(options: MonitorOptions): Promise<LocalServer> {
-  const pageServer = await import("./monitor/page-server.ts");
+  const pageServer = await import("./watch/monitor/page-server.ts");
   return pageServer.serveMonitor(options);
 }
 

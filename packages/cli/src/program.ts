@@ -64,13 +64,13 @@ const commandGroups: Record<string, Record<string, LoadCommand>> = {
     route: async () => (await import("./commands/route.ts")).addRouteCommand,
   },
   Watch: {
-    top: async () => (await import("./commands/top.ts")).addTopCommand,
-    monitor: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
+    top: async () => (await import("./watch/top/top.ts")).addTopCommand,
+    monitor: async () => (await import("./watch/monitor/monitor.ts")).addMonitorCommand,
     participants: async () => (await import("./commands/participants.ts")).addParticipantsCommand,
     events: async () => (await import("./commands/events.ts")).addEventsCommand,
-    usage: async () => (await import("./commands/usage.ts")).addUsageCommand,
-    record: async () => (await import("./commands/record.ts")).addRecordCommand,
-    report: async () => (await import("./commands/report.ts")).addReportCommand,
+    usage: async () => (await import("./watch/report/usage.ts")).addUsageCommand,
+    record: async () => (await import("./watch/record/record.ts")).addRecordCommand,
+    report: async () => (await import("./watch/report/report.ts")).addReportCommand,
   },
   Operate: {
     serve: async () => (await import("./commands/serve.ts")).addServeCommand,
@@ -78,7 +78,7 @@ const commandGroups: Record<string, Record<string, LoadCommand>> = {
     doctor: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
     health: async () => (await import("./commands/health.ts")).addHealthCommand,
     hubs: async () => (await import("./commands/hubs.ts")).addHubsCommand,
-    metrics: async () => (await import("./commands/metrics.ts")).addMetricsCommand,
+    metrics: async () => (await import("./watch/metrics/metrics.ts")).addMetricsCommand,
   },
   Settings: {
     config: async () => (await import("./commands/config.ts")).addConfigCommand,

@@ -9,9 +9,9 @@ import {
 } from "./capabilities.ts";
 import type { CliContext, Terminal } from "./context.ts";
 import type { Announced } from "./hosting/mdns.ts";
-import type { MetricsServerOptions } from "./metrics/metrics-server.ts";
-import type { MetricsSenderOptions } from "./metrics/otlp-sender.ts";
-import type { MonitorOptions } from "./monitor/page-server.ts";
+import type { MetricsServerOptions } from "./watch/metrics/metrics-server.ts";
+import type { MetricsSenderOptions } from "./watch/metrics/otlp-sender.ts";
+import type { MonitorOptions } from "./watch/monitor/page-server.ts";
 import type { SavedToken } from "./sharing/saved-tokens.ts";
 import { runRoomhub } from "./program.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { serveMonitor } from "../../../packages/cli/src/monitor/page-server.ts";
+import { serveMonitor } from "../../../packages/cli/src/watch/monitor/page-server.ts";
 
 /** Undefined where chromium is not installed. */
 export const chromiumPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);

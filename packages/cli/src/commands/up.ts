@@ -32,7 +32,7 @@ import { findOrCreateRoom, savedHostToken, serveAnyModel } from "../rooms/host-t
 import { reportProblems, shareModel, type Sharing } from "../hosting/up-sharing.ts";
 import { watchUrlOf } from "../rooms/invite-text.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
-import type { MonitorOptions } from "../monitor/page-server.ts";
+import type { MonitorOptions } from "../watch/monitor/page-server.ts";
 
 interface UpOptionValues
   extends HubFlagValues, PasswordOptionValues, HeaderOptionValues, BudgetOptionValues {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Handout } from "@roomhub/hub";
-import { loadPageFiles } from "../monitor/page-files.ts";
+import { loadPageFiles } from "../watch/monitor/page-files.ts";
 import { contentsPath, packSdk, repackPackage } from "./pack.ts";
 
 // The package's folder, from `src/handout` and from the bundle.

@@ -1,0 +1,209 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { urlOf } from "../../rooms/hub-address.ts";
+import type { CliContext } from "../../context.ts";
+import { CommandError } from "../../exit-code.ts";
+import type { Metric } from "./series.ts";
+import { prometheusText } from "./metrics-server.ts";
+import { type ListedRoom, RoomMetrics } from "./room-metrics.ts";
+import {
+  addHubOptions,
+  examples,
+  type HubOptionValues,
+  inviteOf,
+  portArgument,
+} from "../../options.ts";
+import { untilStopped } from "../../terminal/stop-signal.ts";
+import { duration, reasonOf, safe, writeJson } from "../../terminal/text.ts";
+import type { Client } from "../../capabilities.ts";
+
+interface MetricsOptionValues extends HubOptionValues {
+  host: string;
+  port: number;
+  otlp?: string;
+}
+
+/** As of Prometheus exporters in OpenTelemetry's SDKs. */
+const usualPort = 9_464;
+
+export function addMetricsCommand(program: Command, context: CliContext): void {
+  addHubOptions(
+    program
+      .command("metrics")
+      .argument("[room]", "room code or invite URL (default: all rooms of the hub)")
+      .description(
+        "serve Prometheus metrics of a room, or of the whole hub; or send them over OTLP",
+      ),
+  )
+    .option("--host <address>", "address to serve them on", "127.0.0.1")
+    .option("--port <number>", "port to serve them on", portArgument, usualPort)
+    .addOption(
+      new Option(
+        "--otlp <url>",
+        "send them to this OTLP receiver over HTTP, instead of serving them",
+      )
+        .argParser(otlpArgument)
+        .conflicts(["host", "port"]),
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "roomhub metrics",
+        "roomhub metrics ABC234 --port 9100",
+        "roomhub metrics --otlp http://127.0.0.1:4318",
+      ),
+    )
+    .action((room: string | undefined, options: MetricsOptionValues) =>
+      serveRoomMetrics(context, room, options),
+    );
+}
+
+/** Runs until stopped. Requests that end while the event stream is broken are not counted. */
+async function serveRoomMetrics(
+  context: CliContext,
+  room: string | undefined,
+  options: MetricsOptionValues,
+): Promise<void> {
+  const invite = room === undefined ? undefined : inviteOf(room, options);
+  const hubUrl = invite?.hubUrl ?? options.hub;
+  const client = context.createClient(hubUrl);
+  const metrics = new RoomMetrics();
+  const lists = createRoomLists(client, invite?.room, context.nowMs);
+  let isConnected = false;
+  await untilStopped(context, async (signal) => {
+    const writer = await openWriter(context, options, async () =>
+      metrics.collect({ isConnected, rooms: await lists() }),
+    );
+    let isShown = false;
+    const events = client.events(invite?.room, {
+      signal,
+      onOpen: () => {
+        isConnected = true;
+        if (isShown) return;
+        isShown = true;
+        if (options.json === true) {
+          writeJson(context.stdout, { url: writer.url, hubUrl, room: invite?.room ?? null });
+        } else context.stdout.write(`${writer.url}\n`);
+        const what = invite === undefined ? "All rooms" : `Room ${invite.room}`;
+        context.stderr.write(`${what} of ${hubUrl}; Ctrl+C stops\n`);
+      },
+      onDisconnect: (reason, retryInMs) => {
+        isConnected = false;
+        context.stderr.write(
+          `disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}; requests until then are not counted\n`,
+        );
+      },
+      onEventId: (id) => metrics.noteId(id),
+      onInvalidEvent: (problem) => context.stderr.write(`! ${problem}\n`),
+    });
+    try {
+      for await (const event of events) metrics.note(event);
+    } finally {
+      await writer.close();
+    }
+  });
+}
+
+/** What makes the metrics known, and where. */
+interface Writer {
+  url: string;
+  close: () => Promise<void>;
+}
+
+type Collect = () => Promise<readonly Metric[]>;
+
+async function openWriter(
+  context: CliContext,
+  options: MetricsOptionValues,
+  collect: Collect,
+): Promise<Writer> {
+  const { otlp: url, host } = options;
+  if (url === undefined) {
+    const { port, close } = await serveOn(context, options, collect);
+    return { url: `${urlOf(host, port)}/metrics`, close };
+  }
+  const { version, nowMs, after } = context;
+  const onSent = createSentNotice(context, url);
+  const { close } = await context.sendMetrics({ url, version, nowMs, after, collect, onSent });
+  return { url, close };
+}
+
+/** Says when a receiver cannot be reached, and when it can again: each once. */
+function createSentNotice({ stderr }: CliContext, url: string) {
+  let isFailing = false;
+  return (failure: string | undefined) => {
+    if (failure === undefined && isFailing) stderr.write(`${url} accepts the metrics again\n`);
+    if (failure !== undefined && !isFailing) {
+      stderr.write(
+        `${url} did not accept the metrics: ${safe(failure)}; they are sent every 15 s, and no count is lost\n`,
+      );
+    }
+    isFailing = failure !== undefined;
+  };
+}
+
+async function serveOn(context: CliContext, { host, port }: MetricsOptionValues, collect: Collect) {
+  try {
+    const text = async () => prometheusText(await collect());
+    return await context.serveMetrics({ host, port, text });
+  } catch (error) {
+    throw new CommandError(
+      `The metrics cannot be served: ${reasonOf(error)}`,
+      "choose another address or port: --host 127.0.0.1 --port 0",
+    );
+  }
+}
+
+/**
+ * A receiver's address; without a path, the one that OTLP has for metrics.
+ *
+ * @throws InvalidArgumentError
+ */
+function otlpArgument(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+    throw new InvalidArgumentError("Must be a URL, like http://127.0.0.1:4318.");
+  }
+  if (url.pathname === "/") url.pathname = "/v1/metrics";
+  return url.href;
+}
+
+/** Rooms whose participants are listed for one scrape, each with a request of its own. */
+const maxRooms = 100;
+/** Several scrapers cost the hub no more than one. */
+const keptMs = 1_000;
+
+/**
+ * The participants of a room, or of the first 100 rooms of the hub.
+ *
+ * @param room - undefined for all rooms
+ * @returns reads the lists; undefined when the hub cannot be reached
+ */
+function createRoomLists(
+  client: Pick<Client, "listRooms" | "listParticipants">,
+  room: string | undefined,
+  nowMs: () => number,
+): () => Promise<readonly ListedRoom[] | undefined> {
+  let reading: Promise<readonly ListedRoom[] | undefined> | undefined;
+  let readMs = 0;
+  const read = async () => {
+    try {
+      const codes =
+        room === undefined ? (await client.listRooms()).map(({ code }) => code) : [room];
+      return await Promise.all(
+        codes
+          .slice(0, maxRooms)
+          .map(async (code) => ({ room: code, participants: await client.listParticipants(code) })),
+      );
+    } catch {
+      // The other metrics are as true without it; the missing gauges show it.
+      return undefined;
+    }
+  };
+  return () => {
+    if (reading === undefined || nowMs() - readMs >= keptMs) {
+      readMs = nowMs();
+      reading = read();
+    }
+    return reading;
+  };
+}

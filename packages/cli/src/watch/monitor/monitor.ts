@@ -1,0 +1,87 @@
+import type { Command } from "commander";
+import { isWildcard, urlOf } from "../../rooms/hub-address.ts";
+import type { CliContext } from "../../context.ts";
+import { CommandError } from "../../exit-code.ts";
+import {
+  addHubOptions,
+  examples,
+  givenHub,
+  type HubOptionValues,
+  portArgument,
+} from "../../options.ts";
+import { locateRoom, type Named } from "../../rooms/locate.ts";
+import { aborted, untilStopped } from "../../terminal/stop-signal.ts";
+import { reasonOf, writeJson } from "../../terminal/text.ts";
+
+interface MonitorOptionValues extends HubOptionValues {
+  host?: string;
+  port?: number;
+  open: boolean;
+}
+
+export function addMonitorCommand(program: Command, context: CliContext): void {
+  const command = addHubOptions(
+    program
+      .command("monitor")
+      .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
+      .description("serve a page that watches a room, and open it in the browser"),
+  )
+    .option(
+      "--host <address>",
+      "address to serve it on; 0.0.0.0 for the network (default: 127.0.0.1)",
+    )
+    .option("--port <number>", "port to serve it on (default: 5051, or a free one)", portArgument)
+    .option("--no-open", "do not open the browser")
+    .addHelpText(
+      "after",
+      examples("roomhub monitor", "roomhub monitor ABC234 --host 0.0.0.0 --no-open"),
+    )
+    .action((target: string | undefined, options: MonitorOptionValues) =>
+      monitor(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options),
+    );
+}
+
+/** Runs until stopped. */
+async function monitor(
+  context: CliContext,
+  named: Named,
+  options: MonitorOptionValues,
+): Promise<void> {
+  const { hubUrl, room: code } = await locateRoom(context, named, (url) => `monitor ${url}`);
+  await untilStopped(context, async (signal) => {
+    const page = await serveOn(context, options, { hubUrl, code });
+    try {
+      const urls = urlsOf(context, options.host, page.port);
+      const [url = ""] = urls;
+      if (options.json === true) writeJson(context.stdout, { urls, hubUrl, room: code });
+      else context.stdout.write(urls.map((each) => `${each}\n`).join(""));
+      context.stderr.write(`Room ${code} of ${hubUrl}; Ctrl+C stops\n`);
+      if (options.open) context.openBrowser(url);
+      await aborted(signal);
+    } finally {
+      await page.close();
+    }
+  });
+}
+
+async function serveOn(
+  context: CliContext,
+  { host, port }: MonitorOptionValues,
+  room: { hubUrl: string; code: string },
+) {
+  try {
+    return await context.serveMonitor({ host, port, room });
+  } catch (error) {
+    throw new CommandError(
+      `The page cannot be served: ${reasonOf(error)}`,
+      "choose another address or port: --host 127.0.0.1 --port 0",
+    );
+  }
+}
+
+/** The page's URLs, the one for this machine first. */
+function urlsOf(context: CliContext, host = "127.0.0.1", port: number): string[] {
+  if (!isWildcard(host)) return [urlOf(host, port)];
+  const others = context.lanAddresses().map(({ address }) => address);
+  return ["127.0.0.1", ...others].map((address) => urlOf(address, port));
+}

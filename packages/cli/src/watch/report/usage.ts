@@ -1,0 +1,85 @@
+import type { Command } from "commander";
+import type { CliContext } from "../../context.ts";
+import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../../options.ts";
+import { canErase } from "../../terminal/progress.ts";
+import { untilStopped } from "../../terminal/stop-signal.ts";
+import { duration, safe, writeJson } from "../../terminal/text.ts";
+import { usageJson, UsageSums } from "./usage-sums.ts";
+import { createUsageScreen, usageTable } from "./report-tables.ts";
+
+const intervalMs = 1_000;
+
+export function addUsageCommand(program: Command, context: CliContext): void {
+  addHubOptions(
+    program
+      .command("usage")
+      .argument("<room>", "room code or invite URL")
+      .description("count requests and tokens per person, participant and model from now on"),
+  )
+    .addHelpText("after", examples("roomhub usage ABC234", "roomhub usage ABC234 --json"))
+    .action((room: string, options: HubOptionValues) => countUsage(context, room, options));
+}
+
+/** Runs until stopped. What happens while the event stream is broken is not counted. */
+async function countUsage(
+  context: CliContext,
+  room: string,
+  options: HubOptionValues,
+): Promise<void> {
+  const invite = inviteOf(room, options);
+  const { stderr } = context;
+  const sums = new UsageSums();
+  const output = outputOf(context, sums, options.json === true);
+  await untilStopped(context, async (signal) => {
+    const events = context.createClient(invite.hubUrl).events(invite.room, {
+      signal,
+      onOpen: () => stderr.write(`counting the requests of room ${invite.room} from now on\n`),
+      onDisconnect: (reason, retryInMs) =>
+        stderr.write(
+          `disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}; requests until then are not counted\n`,
+        ),
+      onInvalidEvent: (problem) => stderr.write(`! ${problem}\n`),
+    });
+    try {
+      for await (const event of events) {
+        sums.note(event);
+        output.changed();
+      }
+    } finally {
+      output.end();
+    }
+  });
+}
+
+interface UsageOutput {
+  /** At most once per second something is shown. */
+  changed(): void;
+  end(): void;
+}
+
+/** JSON: each row as it changes. A terminal: one table that replaces itself. A pipe: the table at the end. */
+function outputOf(context: CliContext, sums: UsageSums, isJson: boolean): UsageOutput {
+  const { stdout } = context;
+  const screen = createUsageScreen(stdout);
+  const isLive = canErase(context, stdout);
+  const show = (isEnd: boolean) => {
+    const changed = sums.takeChanged();
+    if (isJson) for (const row of changed) writeJson(stdout, usageJson(row));
+    else if (isLive) {
+      if (changed.length > 0) screen(sums.rows());
+    } else if (isEnd) stdout.write(usageTable(sums.rows(), stdout.columns));
+  };
+  let cancel: (() => void) | undefined;
+  return {
+    changed() {
+      cancel ??= context.after(intervalMs, () => {
+        cancel = undefined;
+        show(false);
+      });
+    },
+    end() {
+      cancel?.();
+      show(true);
+    },
+  };
+}
