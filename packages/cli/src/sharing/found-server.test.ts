@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   credentialsProblem,
   findModelServers,
@@ -32,6 +32,21 @@ test("all default servers are queried concurrently and listed in order of prefer
   const found = await findModelServers(context);
   expect(found.map(({ name }) => name)).toEqual(["Ollama", "vLLM"]);
   expect(asked).toHaveLength(5);
+});
+
+test("a server that takes 2 s, as one whose model runs on all cores of the machine, is found", async () => {
+  const timeout = vi.spyOn(AbortSignal, "timeout");
+  timeout.mockImplementation((ms) =>
+    ms < 2_000 ? AbortSignal.abort() : new AbortController().signal,
+  );
+  const { context } = makeWorld({
+    fetch: async (_url, { signal }) => {
+      signal?.throwIfAborted();
+      return Response.json({ object: "list", data: [{ id: "llama3" }] });
+    },
+  });
+  expect(await findModelServers(context)).not.toEqual([]);
+  timeout.mockRestore();
 });
 
 test.each([

@@ -43,7 +43,7 @@ const defaultServers = [
   { name: "vLLM", port: 8000 },
 ] as const;
 
-const discoveryMs = 500;
+/** A machine whose model runs on all of its cores takes this long to respond; where nothing listens, it refuses at once. */
 const queryMs = 3_000;
 
 /**
@@ -57,7 +57,7 @@ export async function findModelServers(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<FoundServer[]> {
   const found = await Promise.all(
-    defaultEndpoints(context).map((usual) => queryAnyServer(context, usual, headers, discoveryMs)),
+    defaultEndpoints(context).map((usual) => queryAnyServer(context, usual, headers)),
   );
   return found.filter((server) => server !== undefined);
 }
@@ -68,7 +68,7 @@ export async function queryModelServer(
   endpoint: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<FoundServer> {
-  const { isApi: _, ...listing } = await listModels(context, endpoint, headers, queryMs);
+  const { isApi: _, ...listing } = await listModels(context, endpoint, headers);
   return { endpoint, name: undefined, ...listing };
 }
 
@@ -93,7 +93,7 @@ export async function modelServerProblem(
   url: string,
 ): Promise<CommandError | undefined> {
   const usual = { name: undefined, endpoint: url };
-  const server = await queryAnyServer(context, usual, {}, queryMs);
+  const server = await queryAnyServer(context, usual, {});
   if (server === undefined) return undefined;
   const { models = [], status } = server;
   const list = models.length > 0 ? `lists ${modelsText(models)}` : `responds with ${status}`;
@@ -118,12 +118,11 @@ async function queryAnyServer(
   context: CliContext,
   { name, endpoint }: Pick<FoundServer, "name" | "endpoint">,
   headers: Readonly<Record<string, string>>,
-  timeoutMs: number,
 ): Promise<FoundServer | undefined> {
-  let found = await listModels(context, endpoint, {}, timeoutMs);
+  let found = await listModels(context, endpoint, {});
   const hasCredentials = Object.keys(headers).length > 0;
   if (found.isApi && found.readiness === "needs-credentials" && hasCredentials) {
-    found = await listModels(context, endpoint, headers, timeoutMs);
+    found = await listModels(context, endpoint, headers);
   }
   const { isApi, ...listing } = found;
   return isApi && listing.readiness !== "down" ? { endpoint, name, ...listing } : undefined;
@@ -223,7 +222,6 @@ async function listModels(
   context: CliContext,
   endpoint: string,
   headers: Readonly<Record<string, string>>,
-  timeoutMs: number,
 ): Promise<Listing> {
   const check = checkEndpoint(endpoint);
   if (!check.ok) throw new CommandError(`The endpoint ${endpoint} ${check.reason}`);
@@ -233,7 +231,7 @@ async function listModels(
     response = await context.fetch(urlBelow(check.baseUrl, "/models"), {
       headers: { accept: "application/json", ...headers },
       redirect: "manual",
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.timeout(queryMs),
     });
   } catch (error) {
     // No connection, or a timeout.
