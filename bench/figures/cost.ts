@@ -26,14 +26,20 @@ export function ratioOf(one: readonly number[], other: readonly number[]): numbe
   return median(one.map((value, round) => value / (other[round] ?? Number.NaN)));
 }
 
-/** The median over the rounds of the costs of two targets in the same round, one divided by the other. */
+/**
+ * The median over the rounds of the costs of two targets in the same round, one divided by the other.
+ *
+ * @param process - of the first
+ */
 export function costRatio(
   one: readonly LoadResult[],
   other: readonly LoadResult[],
   per: "responses" | "tokens",
+  process: string = "target",
 ): number {
-  const costs = (results: readonly LoadResult[]) => results.map((result) => costUs(result, per));
-  return ratioOf(costs(one), costs(other));
+  const costs = (results: readonly LoadResult[], of: string) =>
+    results.map((result) => costUs(result, per, of));
+  return ratioOf(costs(one, process), costs(other, "target"));
 }
 
 /** The median over the rounds of the time that one target added to another's in the same round. */

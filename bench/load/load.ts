@@ -17,6 +17,8 @@ export interface LoadSettings {
   perSecond?: number | undefined;
   /** each connection sends one request, and all responses are awaited, however long the window */
   isOnce?: boolean | undefined;
+  /** the same, and then once more, all at the same moment: that is what counts */
+  isBurst?: boolean | undefined;
   /** further processes whose CPU time is reported, by name */
   pids: Record<string, number>;
 }
@@ -43,6 +45,7 @@ export async function runLoad(settings: LoadSettings): Promise<LoadResult> {
   const run = new LoadRun(settings);
   try {
     if (settings.isOnce === true) return await run.once();
+    if (settings.isBurst === true) return await run.burst();
     await run.begin();
     return await run.window(settings.windowMs);
   } finally {
@@ -66,7 +69,7 @@ export class LoadRun {
   readonly #idle: Connection[] = [];
   readonly #connections: Connection[] = [];
   readonly #problems: string[] = [];
-  readonly #allEnded = Promise.withResolvers<void>();
+  #allEnded = Promise.withResolvers<void>();
   #expectedBytes: number | undefined;
   #problemCount = 0;
   /** of the connections that send once */
@@ -87,6 +90,19 @@ export class LoadRun {
   once(): Promise<LoadResult> {
     return this.#counted(async () => {
       await this.#ramp(this.#settings.rampMs);
+      await this.#allEnded.promise;
+    });
+  }
+
+  /** Every connection has had a response when it sends together with all others. */
+  async burst(): Promise<LoadResult> {
+    await this.#ramp(this.#settings.rampMs);
+    await this.#allEnded.promise;
+    await pauseMs(this.#settings.warmupMs);
+    this.#ended = 0;
+    this.#allEnded = Promise.withResolvers();
+    return this.#counted(async () => {
+      for (const connection of this.#connections) connection.send();
       await this.#allEnded.promise;
     });
   }
@@ -145,7 +161,7 @@ export class LoadRun {
       onResponse: (status, bytes, ms) => this.#onResponse(connection, status, bytes, ms),
       onBroken: (why) => {
         this.#problem(why);
-        if (this.#settings.isOnce === true) this.#countOnce();
+        if (this.#sendsOnce) this.#countOnce();
       },
     });
     this.#connections.push(connection);
@@ -163,9 +179,13 @@ export class LoadRun {
       this.#counts.wholeMs.push(ms);
     }
     if (this.#isOver) return;
-    if (this.#settings.isOnce === true) this.#countOnce();
+    if (this.#sendsOnce) this.#countOnce();
     else if (this.#settings.perSecond === undefined) connection.send();
     else this.#idle.push(connection);
+  }
+
+  get #sendsOnce(): boolean {
+    return this.#settings.isOnce === true || this.#settings.isBurst === true;
   }
 
   #countOnce(): void {

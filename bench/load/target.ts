@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { PlainWish } from "../../tests/support/providers/fast-provider.ts";
 
 /** A server that gets requests, and whose cost is measured. */
@@ -22,7 +23,12 @@ export interface RequestShape {
   plain?: PlainWish | undefined;
   /** the request's body, about */
   bodyBytes: number;
+  /** what its message has: source code, an image; one letter when absent */
+  content?: "code" | "image" | undefined;
 }
+
+/** With as many quotes and line ends as code has. */
+const code = readFileSync(new URL("load.ts", import.meta.url), "utf8");
 
 /** The bytes of one whole request. */
 export function requestBytes(target: Target, model: string, shape: RequestShape): Buffer {
@@ -38,11 +44,21 @@ export function requestBytes(target: Target, model: string, shape: RequestShape)
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
 }
 
-function bodyText(model: string, { plain, bodyBytes }: RequestShape): string {
-  const withContent = (content: string) =>
+function bodyText(model: string, { plain, bodyBytes, content }: RequestShape): string {
+  const isStream = plain !== undefined && !("jsonBytes" in plain);
+  const withText = (text: string) =>
     JSON.stringify({
-      ...{ model, stream: plain !== undefined, plain },
-      messages: [{ role: "user", content }],
+      ...{ model, stream: isStream, plain },
+      messages: [{ role: "user", content: content === "image" ? [imageOf(text)] : text }],
     });
-  return withContent("x".repeat(Math.max(0, bodyBytes - withContent("").length)));
+  const lacking = Math.max(0, bodyBytes - withText("").length);
+  if (content !== "code") return withText("x".repeat(lacking));
+  const escapedBytes = JSON.stringify(code).length - 2;
+  return withText(
+    code.repeat(lacking / escapedBytes + 1).slice(0, (lacking * code.length) / escapedBytes),
+  );
+}
+
+function imageOf(base64: string): object {
+  return { type: "image_url", image_url: { url: `data:image/png;base64,${base64}` } };
 }

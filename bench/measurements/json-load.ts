@@ -2,11 +2,11 @@ import { interleave } from "./interleave.ts";
 import { measureOnce } from "./measurement.ts";
 
 /** JSON requests of 1 KB, responses of 1 KB, 128 at once, for rows 1, 2 and 14. */
-export const jsonLoad = measureOnce("json load", { full: 52, quick: 6 }, (world) =>
+export const jsonLoad = measureOnce("json load", { full: 90, quick: 6 }, (world) =>
   interleave(
     world,
-    ["direct", "nginx", "haproxy", "tunnel", "direct path", "gateway"],
-    world.either(5, 1),
+    ["direct", "nginx", "haproxy", "tunnel", "hundred tunnels", "direct path", "gateway"],
+    world.either(8, 1),
     {
       shape: { bodyBytes: 1_024 },
       connections: 128,

@@ -56,6 +56,8 @@ export interface JoinWish {
   /** Default: the hub's limit for a participant that declares none, 256. */
   maxConcurrency?: number | undefined;
   isQuiet?: boolean | undefined;
+  /** of a model server of its own; default: that of all */
+  provider?: string | undefined;
 }
 
 /**
@@ -65,9 +67,9 @@ export async function joinByTunnel(
   world: BenchWorld,
   hubUrl: string,
   room: string,
-  { count, prefix, maxConcurrency, isQuiet = false }: JoinWish,
+  { count, prefix, maxConcurrency, isQuiet = false, provider: name }: JoinWish,
 ): Promise<Child> {
-  const provider = await world.provider();
+  const provider = await world.provider(name);
   const ids = idsOf(prefix, count);
   const models =
     count === 1

@@ -23,7 +23,7 @@ export type TargetName =
   | "gateway"
   | "tunnel"
   | "hundred tunnels"
-  /** each in a process of its own */
+  /** each in a process of its own, before a model server of its own */
   | "six participants"
   /** the hub calls the model server itself */
   | "direct path";
@@ -50,7 +50,9 @@ const starters: Record<TargetName, (world: BenchWorld) => Promise<Target | undef
     const room = await openRoom(hub);
     const prefixes = Array.from({ length: 6 }, (_, index) => `six${index}`);
     await Promise.all(
-      prefixes.map((prefix) => joinByTunnel(world, hub.url, room, { count: 1, prefix })),
+      prefixes.map((prefix) =>
+        joinByTunnel(world, hub.url, room, { count: 1, prefix, provider: prefix }),
+      ),
     );
     return hubTarget("six participants", hub, room, [sharedModel]);
   },

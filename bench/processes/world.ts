@@ -66,8 +66,9 @@ export class BenchWorld implements AsyncDisposable {
     return this.path(`${++this.#files}-${name}`);
   }
 
-  provider(): Promise<BenchProvider> {
-    return this.once("provider", async () => {
+  /** @param name - of one beside that of all targets */
+  provider(name = "provider"): Promise<BenchProvider> {
+    return this.once(name, async () => {
       const program = await this.#program<ProviderHandlers>("provider");
       const url = await program.call("url");
       const port = Number(new URL(url).port);

@@ -1,4 +1,5 @@
 import type { Row } from "../row.ts";
+import { burst } from "./delay/burst.ts";
 import { bodyScan } from "./body-scan.ts";
 import { directPath } from "./direct-path.ts";
 import { eventSubscribers } from "./event-subscribers.ts";
@@ -8,8 +9,12 @@ import { flatOutStreams } from "./flat-out-streams.ts";
 import { interTokenDelay } from "./delay/inter-token-delay.ts";
 import { jsonAgainstGateway } from "./json-against-gateway.ts";
 import { jsonAgainstNginx } from "./json-against-nginx.ts";
+import { idleRoom } from "./memory/idle-room.ts";
 import { largeBodies } from "./memory/large-bodies.ts";
+import { largeMessages } from "./large-messages.ts";
+import { loneFirstToken } from "./delay/lone-first-token.ts";
 import { loneRequest } from "./lone-request.ts";
+import { longPrompts } from "./long-prompts.ts";
 import { memoryPerParticipant } from "./memory/memory-per-participant.ts";
 import { memoryPerStream } from "./memory/memory-per-stream.ts";
 import { oneAtATime } from "./delay/one-at-a-time.ts";
@@ -45,4 +50,9 @@ export const rows: readonly Row[] = [
   tables,
   loneRequest,
   sixParticipants,
+  longPrompts,
+  largeMessages,
+  burst,
+  idleRoom,
+  loneFirstToken,
 ];

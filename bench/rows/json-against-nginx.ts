@@ -9,10 +9,16 @@ export const jsonAgainstNginx: Row = {
   measurement: jsonLoad,
   async run(world) {
     const rounds = await jsonLoad.of(world);
-    const { tunnel = [], nginx } = rounds;
+    const { tunnel = [], "hundred tunnels": hundred = [], nginx } = rounds;
     if (nginx === undefined) return skipped("nginx");
-    const value = costRatio(tunnel, nginx, "responses");
-    const seen = costsSeen(rounds, "responses");
-    return measured([{ what: "tunnel path / nginx", value, goal: 2.2, unit: "×" }], seen);
+    const one = costRatio(tunnel, nginx, "responses");
+    const many = costRatio(hundred, nginx, "responses");
+    return measured(
+      [
+        { what: "tunnel path / nginx", value: one, goal: 2.2, unit: "×" },
+        { what: "100 tunnels / nginx", value: many, goal: 2.8, unit: "×" },
+      ],
+      costsSeen(rounds, "responses"),
+    );
   },
 };

@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 export type PlainWish =
   /** as many bytes as this in large pieces, as fast as they are taken */
   | { pourBytes: number }
+  /** one JSON response of this length */
+  | { jsonBytes: number }
   /** so many tokens, this far apart, the first at once; 0: one write per turn of the event loop */
   | { pieces: number; delayMs: number };
 
@@ -31,6 +33,7 @@ const streamEnd = Buffer.concat([
   Buffer.from("data: [DONE]\n\n"),
 ]);
 const json = Buffer.from(jsonOfBytes(1_024));
+const longJson = new Map<number, Buffer>();
 /** As vLLM lists them, which queues by itself: participants before it are not held to a few requests at once. */
 const models = Buffer.from(
   '{"object":"list","data":[{"id":"fake-model","object":"model","owned_by":"vllm"}]}',
@@ -41,6 +44,7 @@ const wishPattern = /"plain":(\{[^}]*\})/;
 export function answerBytes(wish: PlainWish | undefined): number | undefined {
   if (wish === undefined) return json.length;
   if ("pourBytes" in wish) return undefined;
+  if ("jsonBytes" in wish) return wish.jsonBytes;
   return wish.pieces * tokenBytes + streamEnd.length;
 }
 
@@ -89,6 +93,13 @@ function answer(
 ): void {
   if (wish === undefined) {
     sendJson(response, json);
+    return;
+  }
+  if ("jsonBytes" in wish) {
+    const { jsonBytes } = wish;
+    const body = longJson.get(jsonBytes) ?? Buffer.from(jsonOfBytes(jsonBytes));
+    longJson.set(jsonBytes, body);
+    sendJson(response, body);
     return;
   }
   response.writeHead(200, head);
