@@ -302,10 +302,11 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     if (isCharged) this.#deps.budget?.spend(spending.person, spending.tokens.tokens(isWhole));
   }
 
-  /** Copied: the bytes are a view into a tunnel message of up to 1 MiB. */
+  /** Copied where it is a small part of a tunnel message, which may have 1 MiB and would be kept with it. */
   #collect(chunk: Buffer): void {
     if (chunk.length === 0) return;
-    this.#collected.push(Buffer.from(chunk));
+    const isMostOfIt = 2 * chunk.length >= chunk.buffer.byteLength;
+    this.#collected.push(isMostOfIt ? chunk : Buffer.from(chunk));
     this.#collectedBytes += chunk.length;
   }
 

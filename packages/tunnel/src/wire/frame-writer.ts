@@ -13,8 +13,11 @@ const FIRST_SLAB_BYTES = 4 * 1024;
 const MAX_SLAB_BYTES = 64 * 1024;
 const NO_SLAB = Buffer.alloc(0);
 
-/** More than these would only be kept for a rare burst. */
-const MAX_SPARE_SLABS = 4;
+/**
+ * More than these would only be kept for a rare burst. They are kept, since memory outside V8's heap that has to be collected
+ * makes V8 collect everything, and until the tunnel is idle.
+ */
+const MAX_SPARE_SLABS = 32;
 
 /** Takes the messages that a writer has made. */
 export interface MessageSink {
