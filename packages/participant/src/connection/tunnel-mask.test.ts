@@ -29,7 +29,7 @@ test.each([
   ["auto", false],
 ] as const)("with %s, frames on the wire are the bytes sent: %s", async (mask, isPlain) => {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
-  await using _closing = { [Symbol.asyncDispose]: async () => void server.close() };
+  await using _closing = { [Symbol.asyncDispose]: async () => server.close() };
   await once(server, "listening");
   const received = new Promise<{ frame: Buffer; message: Buffer }>((resolve) => {
     server.on("connection", (socket, { socket: raw }) => {
