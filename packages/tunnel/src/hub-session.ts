@@ -15,6 +15,7 @@ import { decodeStatus, type TunnelStatus } from "./wire/status.ts";
 
 const RESET_CONFIRMATION_MS = 5_000;
 const MAX_STREAM_ID = 0xffff_ffff;
+const MAX_HEADS_PER_MESSAGE = 8;
 
 /** What a hub makes of an agent's offer to resume. */
 export type ResumeDecision =
@@ -184,8 +185,10 @@ export class HubSession {
     }
     streams.lastId = id;
     streams.add(stream);
-    // A lone request has nothing to wait for: the caller continues while the agent reads it.
-    if (streams.size === 1 && stream.isBodyTaken) writer.flush();
+    // A lone request has nothing to wait for: the caller continues while the agent reads it. Of many in one turn, the agent
+    // has the first ones while the others are still being parsed.
+    const isLone = streams.size === 1 && stream.isBodyTaken;
+    if (isLone || writer.unsentHeads >= MAX_HEADS_PER_MESSAGE) writer.flush();
     return stream;
   }
 

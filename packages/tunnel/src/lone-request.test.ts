@@ -15,17 +15,17 @@ const handler = { onHead() {}, onData: () => true, onEnd() {}, onReset() {}, onC
 const body = [Buffer.from("{}")];
 
 /** Two ends that know each other. @returns what each has sent since: the types of frames, by message */
-async function openTunnel() {
+async function openTunnel(maxStreams = 8) {
   const [hubEnd, agentEnd] = memoryTransportPair();
   const sent = { hub: [] as string[][], agent: [] as string[][] };
   const responders: Responder[] = [];
   const hub = new HubSession(listening(hubEnd, sent.hub), {
-    ...{ responseWindowBytes: 100_000, maxStreams: 8 },
+    ...{ responseWindowBytes: 100_000, maxStreams },
     pingIntervalMs: undefined,
     handlers: { onHello() {}, onStatus() {}, onLife() {}, onGoAway() {}, onClose() {}, onError },
   });
   const agent = new AgentSession(listening(agentEnd, sent.agent), {
-    ...{ maxStreams: 8, requestWindowBytes: 10, capabilities: {}, pingIntervalMs: undefined },
+    ...{ maxStreams, requestWindowBytes: 10, capabilities: {}, pingIntervalMs: undefined },
     handlers: {
       ...{ onHello() {}, onGoAway() {}, onClose() {}, onError },
       onRequest({ responder }) {
@@ -91,6 +91,14 @@ test("concurrent requests and responses are sent together at the end of the turn
   expect(sent.agent).toEqual([]);
   await turn();
   expect(sent.agent).toEqual([["response", "response"]]);
+});
+
+test("of many requests in one turn, the agent has eight at a time", async () => {
+  const { hub, sent } = await openTunnel(20);
+  for (let count = 0; count < 18; count++) hub.open(head, body, handler);
+  expect(sent.hub.map(({ length }) => length)).toEqual([1, 8, 8]);
+  await turn();
+  expect(sent.hub.map(({ length }) => length)).toEqual([1, 8, 8, 1]);
 });
 
 test("a request whose body waits for credit is sent at the end of the turn", async () => {

@@ -25,6 +25,7 @@ export class SocketClientResponse implements ClientResponse {
   readonly #delivery: ResponseOptions["delivery"];
   #listener: ClientListener | undefined;
   #isGone = false;
+  #isHeadSent = false;
 
   /** @param response - with no head and no headers yet */
   constructor(
@@ -60,10 +61,19 @@ export class SocketClientResponse implements ClientResponse {
 
   writeHead(status: number, headers: Record<string, string>): void {
     this.#response.writeHead(status, this.#head(headers));
+    // What came with the head is written with it.
+    process.nextTick(flushHead, this);
+  }
+
+  /** Sends a head that nothing has followed so far. */
+  flushHead(): void {
+    if (this.#isHeadSent || this.#response.destroyed) return;
+    this.#isHeadSent = true;
     this.#response.flushHeaders();
   }
 
   write(bytes: Buffer | string): boolean {
+    this.#isHeadSent = true;
     return this.#response.destroyed || this.#response.write(bytes);
   }
 
@@ -81,6 +91,7 @@ export class SocketClientResponse implements ClientResponse {
   }
 
   end(onHandedOver?: () => void): void {
+    this.#isHeadSent = true;
     this.#response.end(this.#onceTaken(onHandedOver));
     if (onHandedOver === undefined) this.#flushing.note(this.#response);
   }
@@ -114,6 +125,10 @@ export class SocketClientResponse implements ClientResponse {
   #head(headers: Record<string, string>): string[] {
     return headPairs(this.#requestId, this.#errorShape, headers);
   }
+}
+
+function flushHead(client: SocketClientResponse): void {
+  client.flushHead();
 }
 
 /**

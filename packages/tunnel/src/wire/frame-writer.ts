@@ -49,6 +49,8 @@ export class FrameWriter {
   isInterrupted = false;
   /** Body bytes were held because the sink is full. */
   isWaiting = false;
+  /** REQUEST and RESPONSE frames that wait for the end of the turn */
+  unsentHeads = 0;
   readonly #sink: MessageSink;
   readonly #gather: () => void;
   readonly #world: World;
@@ -106,6 +108,7 @@ export class FrameWriter {
   /** REQUEST or RESPONSE with the next `rideBytes` of the body. */
   head(type: FrameType, streamId: number, head: Buffer, body: BodySource, rideBytes: number): void {
     const { length } = head;
+    this.unsentHeads++;
     const at = this.reserve(type, streamId, 4 + length + rideBytes);
     this.slab.writeUInt32BE(length, at);
     head.copy(this.slab, at + 4);
@@ -148,6 +151,7 @@ export class FrameWriter {
   flush(): void {
     this.#gather();
     this.#sendPending();
+    this.unsentHeads = 0;
     this.#world.clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
     this.#isIdle = false;
