@@ -94,6 +94,6 @@ test("changes of aliases at the same moment are made one after the other, whiche
   );
   expect(responses.map(({ status }) => status)).toEqual(patterns.map(() => 201));
   const stored = await second.directory.readRoom(code);
-  const kept = stored?.value.aliases?.map(({ pattern }) => pattern);
+  const kept = stored?.room.aliases?.map(({ pattern }) => pattern);
   expect(new Set(kept)).toEqual(new Set(patterns));
 });

@@ -328,6 +328,7 @@ export class HubHomes {
     if (kind === "epoch") this.homes.sawEpoch(subject, epoch);
     else if (kind === "event") this.handOvers.events.arrived(subject as RoomEvent);
     else this.deliveries.end(subject, kind);
+    if (kind === "gone") this.handOvers.events.left(subject);
   }
 
   /** @param url - where it listens */

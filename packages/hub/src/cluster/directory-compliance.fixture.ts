@@ -167,8 +167,8 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
     test("reads what is stored, with its revision", async () => {
       const { directory } = await openHub();
       const revision = await directory.putRoom(aStoredRoom("AB23CD"), 0);
-      const value = aStoredRoom("AB23CD");
-      await expect(directory.readRoom("AB23CD")).resolves.toEqual({ value, revision });
+      const room = aStoredRoom("AB23CD");
+      await expect(directory.readRoom("AB23CD")).resolves.toEqual({ room, revision });
       await expect(directory.readRoom("ZZ23CD")).resolves.toBeUndefined();
     });
 

@@ -1,6 +1,19 @@
-import { HubError } from "../errors.ts";
+import type { HubIdentity } from "../domain/hub-identity.ts";
 import type { StoredRegistration } from "../domain/stored-registration.ts";
-import type { StoredRoom } from "../storage/room-store.ts";
+import { HubError } from "../errors.ts";
+import { decodeRoom, type StoredRoom } from "../storage/room-store.ts";
+import {
+  decodeHome,
+  decodeKey,
+  decodePresence,
+  decodeRegistrationEntry,
+  encodeHome,
+  encodeKey,
+  encodeRegistrationEntry,
+  encodeRoomEntry,
+  type EntryKind,
+  type WatchedKind,
+} from "./entry-codec.ts";
 import type { Home, StoredHome } from "./homes/room-home.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
 
@@ -9,9 +22,6 @@ export const PRESENCE_INTERVAL_MS = 3_000;
 
 /** What a room's home stored of a participant is kept so long after it was written last. */
 export const REGISTRATION_KEPT_MS = 24 * 3_600_000;
-
-/** Larger entries are refused: every hub holds all of them. */
-export const MAX_ENTRY_BYTES = 64 * 1024;
 
 /** The directory cannot be reached: nothing was changed, or it is unknown whether it was. Clients get 503. */
 export class DirectoryUnavailable extends Error {
@@ -24,76 +34,6 @@ export function clusterAway(cause?: unknown): HubError {
     hint: "Rooms that are in use go on. Try again in some seconds.",
     cause,
   });
-}
-
-export interface DirectoryEntry<Value> {
-  value: Value;
-  /** rises with each change of any entry of its kind; never repeats */
-  revision: number;
-}
-
-/**
- * What all hubs of a cluster know: rooms, their homes, and hubs. Changes are
- * compare-and-set: of two hubs that change the same entry at once, one wins, and the other learns it. Registrations alone
- * are written as they are and reported to no hub.
- *
- * Values go over the wire as JSON. They must not hold passwords, tokens, `authHeaders` or bodies.
- */
-export interface ClusterDirectory {
-  /**
-   * Connects and reports all entries. Resolves when the listener has seen all of them. From then on it reconnects by
-   * itself, with full jitter up to 5 s, and reports what changed in between.
-   *
-   * @throws DirectoryUnavailable when the first connection fails
-   */
-  open(listener: DirectoryListener): Promise<void>;
-  /** false while changes cannot be made or are not seen */
-  readonly isUp: boolean;
-  /** ms on the clock it was made with: since when no change was missed. Undefined while down and while entries are reported again */
-  readonly upSinceMs: number | undefined;
-
-  /** What a failure of the server may take back of what was stored, as a sentence; undefined: nothing that is known of. */
-  readonly warning: string | undefined;
-
-  /**
-   * @param expectedRevision - of the entry that is replaced; 0 when there must be none
-   * @returns the new revision, once the change is stored; undefined when the entry is not at that revision
-   * @throws DirectoryUnavailable
-   * @throws HubError when the entry is larger than {@link MAX_ENTRY_BYTES}
-   */
-  putRoom(room: StoredRoom, expectedRevision: number): Promise<number | undefined>;
-  /** @returns false when the entry is not at that revision. @throws DirectoryUnavailable */
-  deleteRoom(code: string, expectedRevision: number): Promise<boolean>;
-  /** What is stored now; where it is news, the listener gets it first. @throws DirectoryUnavailable */
-  readRoom(code: string): Promise<DirectoryEntry<StoredRoom> | undefined>;
-
-  /** As {@link putRoom}. */
-  putHome(code: string, home: Home, expectedRevision: number): Promise<number | undefined>;
-  /** As {@link deleteRoom}. */
-  deleteHome(code: string, expectedRevision: number): Promise<boolean>;
-  /** As {@link readRoom}; what cannot be read is warned about and counts as none. */
-  readHome(code: string): Promise<StoredHome | undefined>;
-
-  /**
-   * Replaces what was stored of the participant. Only the room's home calls it. Stored once it resolves.
-   *
-   * @throws DirectoryUnavailable
-   * @throws HubError when it is larger than {@link MAX_ENTRY_BYTES}
-   */
-  putRegistration(registration: StoredRegistration): Promise<void>;
-  /** Also when there is none. @throws DirectoryUnavailable */
-  deleteRegistration(roomCode: string, id: string): Promise<void>;
-  /** Those of a room, without the ones that cannot be read, which are warned about. @throws DirectoryUnavailable */
-  readRegistrations(roomCode: string): Promise<StoredRegistration[]>;
-
-  /**
-   * Written at once and every 3 s from then on, as it is at that time; removed by {@link close}, unless another process
-   * under the same id has written since. Again: written at once.
-   */
-  announce(presence: () => HubPresence): void;
-
-  /** Never rejects. The listener is not called any more. */
-  close(): Promise<void>;
 }
 
 /**
@@ -116,4 +56,230 @@ export interface DirectoryListener {
   hubSeen(hubId: string, presence: HubPresence | undefined): void;
   /** On each change of `isUp`, also on opening; all entries are reported before it says true. */
   stateChanged(isUp: boolean): void;
+}
+
+/** An entry as it is stored. */
+export interface StoredEntry {
+  key: string;
+  /** undefined when it was deleted */
+  text: string | undefined;
+  revision: number;
+}
+
+/**
+ * What all hubs of a cluster know: rooms, their homes, and hubs. Changes are
+ * compare-and-set: of two hubs that change the same entry at once, one wins, and the other learns it. Registrations alone
+ * are written as they are and reported to no hub.
+ *
+ * It is made of texts by kind and key, wherever these are. They must not hold passwords, tokens, `authHeaders` or bodies.
+ */
+export abstract class ClusterDirectory {
+  /** ms on the clock it was made with: since when no change was missed. Undefined while down and while entries are reported again */
+  upSinceMs: number | undefined;
+  /** What a failure of the server may take back of what was stored, as a sentence; undefined: nothing that is known of. */
+  warning: string | undefined;
+  protected listener: DirectoryListener | undefined;
+  /** undefined until the hub announced itself */
+  protected own: HubIdentity | undefined;
+  #presence: (() => HubPresence) | undefined;
+  /** revisions of the entries that exist, as last seen, by key */
+  readonly #known: Record<WatchedKind, Map<string, number>> = {
+    rooms: new Map(),
+    hubs: new Map(),
+    homes: new Map(),
+  };
+
+  /**
+   * Connects and reports all entries. Resolves when the listener has seen all of them. From then on it reconnects by
+   * itself, with full jitter up to 5 s, and reports what changed in between.
+   *
+   * @throws DirectoryUnavailable when the first connection fails
+   */
+  abstract open(listener: DirectoryListener): Promise<void>;
+  /** Never rejects. The listener is not called any more. */
+  abstract close(): Promise<void>;
+  protected abstract warn(message: string): void;
+  /** Stores the {@link nextBeat} if there is one, and the directory is up. */
+  protected abstract beat(): void;
+  /** @param expectedRevision - undefined for whatever it is */
+  protected abstract put(
+    kind: EntryKind,
+    key: string,
+    text: string,
+    expectedRevision: number | undefined,
+  ): Promise<number | undefined>;
+  /** @param expectedRevision - undefined for whatever it is */
+  protected abstract delete(
+    kind: EntryKind,
+    key: string,
+    expectedRevision: number | undefined,
+  ): Promise<boolean>;
+  protected abstract read(
+    kind: EntryKind,
+    key: string,
+  ): Promise<{ text: string; revision: number } | undefined>;
+  /** The texts of all entries whose key begins with this one and a dot. */
+  protected abstract list(kind: EntryKind, key: string): Promise<string[]>;
+
+  /** false while changes cannot be made or are not seen */
+  get isUp(): boolean {
+    return this.upSinceMs !== undefined;
+  }
+
+  /**
+   * Written at once and every 3 s from then on, as it is at that time; removed by {@link close}, unless another process
+   * under the same id has written since. Again: written at once.
+   */
+  announce(presence: () => HubPresence): void {
+    this.#presence = presence;
+    this.own = presence();
+    this.beat();
+  }
+
+  /**
+   * @param expectedRevision - of the entry that is replaced; 0 when there must be none
+   * @returns the new revision, once the change is stored; undefined when the entry is not at that revision
+   * @throws DirectoryUnavailable
+   * @throws HubError when the entry is larger than an entry may be
+   */
+  async putRoom(room: StoredRoom, expectedRevision: number): Promise<number | undefined> {
+    return this.put("rooms", encodeKey(room.code), encodeRoomEntry(room), expectedRevision);
+  }
+
+  /** @returns false when the entry is not at that revision. @throws DirectoryUnavailable */
+  async deleteRoom(code: string, expectedRevision: number): Promise<boolean> {
+    return this.delete("rooms", encodeKey(code), expectedRevision);
+  }
+
+  /** What is stored now; where it is news, the listener gets it first. @throws DirectoryUnavailable */
+  async readRoom(code: string): Promise<{ room: StoredRoom; revision: number } | undefined> {
+    const entry = await this.#readNow("rooms", encodeKey(code));
+    return entry && { room: decodeRoom(entry.text), revision: entry.revision };
+  }
+
+  /** As {@link putRoom}. */
+  async putHome(code: string, home: Home, expectedRevision: number): Promise<number | undefined> {
+    return this.put("homes", encodeKey(code), encodeHome(home), expectedRevision);
+  }
+
+  /** As {@link deleteRoom}. */
+  async deleteHome(code: string, expectedRevision: number): Promise<boolean> {
+    return this.delete("homes", encodeKey(code), expectedRevision);
+  }
+
+  /** As {@link readRoom}; what cannot be read is warned about and counts as none. */
+  async readHome(code: string): Promise<StoredHome | undefined> {
+    const entry = await this.#readNow("homes", encodeKey(code));
+    const home = entry && this.#readable("homes", () => decodeHome(entry.text));
+    return home && { home, revision: entry.revision };
+  }
+
+  /**
+   * Replaces what was stored of the participant. Only the room's home calls it. Stored once it resolves.
+   *
+   * @throws DirectoryUnavailable
+   * @throws HubError when it is larger than an entry may be
+   */
+  async putRegistration(registration: StoredRegistration): Promise<void> {
+    const key = encodeKey(registration.roomCode, registration.id);
+    await this.put("registrations", key, encodeRegistrationEntry(registration), undefined);
+  }
+
+  /** Also when there is none. @throws DirectoryUnavailable */
+  async deleteRegistration(roomCode: string, id: string): Promise<void> {
+    await this.delete("registrations", encodeKey(roomCode, id), undefined);
+  }
+
+  /** Those of a room, without the ones that cannot be read, which are warned about. @throws DirectoryUnavailable */
+  async readRegistrations(roomCode: string): Promise<StoredRegistration[]> {
+    const texts = await this.list("registrations", encodeKey(roomCode));
+    const read = (text: string) =>
+      this.#readable("registrations", () => decodeRegistrationEntry(text));
+    return texts.map(read).filter((registration) => registration !== undefined);
+  }
+
+  protected nextBeat(): { key: string; text: string } | undefined {
+    const presence = this.#presence?.();
+    return presence && { key: encodeKey(presence.hubId), text: JSON.stringify(presence) };
+  }
+
+  /**
+   * Reports an entry: each revision at most once, never an older one, whatever a reconnect repeats. In the order of the
+   * revisions of each key.
+   */
+  protected changed(kind: WatchedKind, { key, text, revision }: StoredEntry): void {
+    const known = this.#known[kind];
+    const last = known.get(key) ?? 0;
+    if (revision <= last) return;
+    if (text === undefined) known.delete(key);
+    else known.set(key, revision);
+    // A deletion is news only where the entry was known.
+    if (text !== undefined || last > 0) this.#report(kind, key, text, revision);
+  }
+
+  /**
+   * After all entries of a kind were read again: what is not among them was deleted unseen. The silence of a hub is judged
+   * elsewhere.
+   */
+  protected onlyThese(kind: WatchedKind, keys: ReadonlySet<string>): void {
+    const known = this.#known[kind];
+    for (const [key, revision] of known) {
+      if (keys.has(key)) continue;
+      known.delete(key);
+      if (kind !== "hubs") this.#report(kind, key, undefined, revision);
+    }
+  }
+
+  /** What was read counts as reported: so that its deletion is, too. */
+  async #readNow(kind: WatchedKind, key: string) {
+    const entry = await this.read(kind, key);
+    if (entry !== undefined) this.changed(kind, { key, ...entry });
+    return entry;
+  }
+
+  #report(kind: WatchedKind, key: string, text: string | undefined, revision: number): void {
+    const [first = ""] = decodeKey(key);
+    switch (kind) {
+      case "rooms":
+        return this.#tell(kind, text, decodeRoom, (room) =>
+          this.listener?.roomChanged(first, room, revision),
+        );
+      case "homes":
+        return this.#tell(kind, text, decodeHome, (home) =>
+          this.listener?.homeChanged(first, home, revision),
+        );
+      case "hubs":
+        return this.#tell(kind, text, decodePresence, (presence) => {
+          // Of its own id only the beats of another process are news.
+          const isOther = presence !== undefined && presence.bootId !== this.own?.bootId;
+          if (isOther || first !== this.own?.hubId) this.listener?.hubSeen(first, presence);
+        });
+    }
+  }
+
+  #tell<Value>(
+    kind: WatchedKind,
+    text: string | undefined,
+    decode: (text: string) => Value,
+    tell: (value: Value | undefined) => void,
+  ): void {
+    const value = text === undefined ? undefined : this.#readable(kind, () => decode(text));
+    if (text === undefined || value !== undefined) tell(value);
+  }
+
+  /**
+   * What an entry says. Written by another version, or by hand, it may say nothing: this hub goes on with what it can read.
+   *
+   * @param read - throws what is wrong with it
+   * @returns undefined when it was skipped, with a warning
+   */
+  #readable<Value>(kind: EntryKind, read: () => Value): Value | undefined {
+    try {
+      return read();
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      this.warn(`An entry of the cluster's ${kind} was skipped: ${problem}.`);
+      return undefined;
+    }
+  }
 }

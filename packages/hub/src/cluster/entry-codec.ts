@@ -1,10 +1,12 @@
 import { HubError } from "../errors.ts";
 import { encodeRoom, type StoredRoom } from "../storage/room-store.ts";
-import { MAX_ENTRY_BYTES } from "./directory.ts";
 import type { StoredRegistration } from "../domain/stored-registration.ts";
 import { decodeRegistration, encodeRegistration } from "./homes/registration.ts";
 import type { Home } from "./homes/room-home.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
+
+/** Larger entries are refused: every hub holds all of them. */
+const MAX_ENTRY_BYTES = 64 * 1024;
 
 /** Kinds of entries that every hub follows, each with keys and revisions of its own. */
 export const WATCHED_KINDS = ["rooms", "hubs", "homes"] as const;

@@ -33,7 +33,7 @@ async function importRoom(
 ): Promise<Pick<ImportedRoom, "result" | "reason">> {
   try {
     if ((await directory.putRoom(room, 0)) !== undefined) return { result: "imported" };
-    const present = (await directory.readRoom(room.code))?.value;
+    const present = (await directory.readRoom(room.code))?.room;
     const reason = whyRefused(room, present);
     return reason === undefined ? { result: "unchanged" } : { result: "refused", reason };
   } catch (error) {

@@ -1,11 +1,11 @@
 import {
-  type ClusterDirectory,
+  ClusterDirectory,
   DirectoryUnavailable,
   type DirectoryListener,
   PRESENCE_INTERVAL_MS,
+  type StoredEntry,
 } from "./directory.ts";
 import { type EntryKind, WATCHED_KINDS, type WatchedKind } from "./entry-codec.ts";
-import { EntryDirectory, type StoredEntry } from "./entry-directory.ts";
 
 /** A directory in memory that hubs of one process share: the reference for the one over NATS. */
 export interface MemoryCluster {
@@ -80,7 +80,7 @@ class SharedDirectory {
   }
 }
 
-class DirectoryInMemory extends EntryDirectory implements MemoryDirectory, Watcher {
+class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Watcher {
   readonly #shared: SharedDirectory;
   readonly #options: Required<MemoryDirectoryOptions>;
   #stopBeats: (() => void) | undefined;

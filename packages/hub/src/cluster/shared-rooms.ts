@@ -83,7 +83,7 @@ export class SharedRooms {
   /** A room that is stored, though it has not been reported yet, is in the registry when this resolves. @throws HubError */
   async catchUp(code: string): Promise<void> {
     const found = await reachable(() => this.#options.directory.readRoom(code));
-    if (found !== undefined) this.changed(code, found.value, found.revision);
+    if (found !== undefined) this.changed(code, found.room, found.revision);
   }
 
   #note(room: StoredRoom, revision: number): void {

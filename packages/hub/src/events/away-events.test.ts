@@ -55,74 +55,104 @@ test("a request ends once, whether its home or the hub of its client tells it fi
   expect(lab.said).toEqual(["llm.error 1", "ended 1", "ended 1"]);
 });
 
-test("the end of a request that another hub piped waits while neither that hub nor the directory can be reached", () => {
-  const lab = startAway({ kind: "here" });
-  for (const id of ["1", "2"]) lab.events.piped(id, "bb");
-  lab.isCutOff = true;
-  const end = (id: string) => lab.events.divert(anEvent("llm.error", id));
-  expect(lab.events.divert(anEvent("llm.request", "1"))).toBe(false);
-  expect(end("of this hub's client")).toBe(false);
-  expect(end("1")).toBe(true);
-  lab.events.tick();
-  expect(lab.said).toEqual([]);
-  lab.isCutOff = false;
-  lab.events.tick();
-  expect(lab.said).toEqual(["llm.error 1", "ended 1"]);
-  expect(end("2")).toBe(false);
-});
+describe("an error of a request that another hub piped", () => {
+  test("waits while neither that hub nor the directory can be reached", () => {
+    const lab = startAway({ kind: "here" });
+    for (const id of ["1", "2", "3"]) lab.events.piped(id, "bb");
+    lab.isCutOff = true;
+    const end = (id: string) => lab.events.divert(anEvent("llm.error", id));
+    expect(lab.events.divert(anEvent("llm.request", "1"))).toBe(false);
+    expect(end("of this hub's client")).toBe(false);
+    expect(lab.events.divert(anEvent("llm.complete", "3"))).toBe(false);
+    expect(end("1")).toBe(true);
+    expect(lab.at(10_000)).toEqual([]);
+    lab.isCutOff = false;
+    expect(lab.at(10_250)).toEqual(["llm.error 1", "ended 1"]);
+    expect(end("2")).toBe(false);
+  });
 
-test("the end of a request that another hub piped waits while it is not known whether the room is still here", () => {
-  const lab = startAway();
-  for (const id of ["1", "2"]) lab.events.piped(id, "bb");
-  for (const id of ["1", "2", "of this hub's client"])
-    expect(lab.events.divert(anEvent("llm.error", id))).toBe(id.length === 1);
-  expect(lab.said).toEqual([]);
-  lab.home = { kind: "there", hub: other };
-  lab.events.tick();
-  expect(lab.said).toEqual(["llm.error 1 to bb", "llm.error 2 to bb"]);
-});
+  test("waits while it is not known whether the room is still here, and longer for what that hub says", () => {
+    const lab = startAway();
+    for (const id of ["1", "2", "3"]) lab.events.piped(id, "bb");
+    for (const id of ["1", "2", "of this hub's client"])
+      expect(lab.events.divert(anEvent("llm.error", id))).toBe(id.length === 1);
+    expect(lab.at(1_750)).toEqual([]);
+    lab.home = { kind: "there", hub: other };
+    expect(lab.events.divert(anEvent("llm.complete", "3"))).toBe(true);
+    expect(lab.said).toEqual(["llm.complete 3 to bb"]);
+    expect(lab.at(2_000).slice(1)).toEqual(["llm.error 1 to bb", "llm.error 2 to bb"]);
+  });
 
-test("a request that another hub piped and that ended here has no second end, whatever broke on its way", () => {
-  const lab = startAway({ kind: "here" });
-  lab.events.piped("1", "bb");
-  expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(false);
-  lab.events.arrived(anEvent("llm.error", "1"));
-  expect(lab.said).toEqual(["ended 1"]);
+  test("waits for what that hub says of its client, where the connection broke", () => {
+    const lab = startAway({ kind: "here" });
+    for (const id of ["1", "2", "3"]) lab.events.piped(id, "bb");
+    const end = (id: string) => {
+      const payload = { requestId: id, code: "client_disconnected" };
+      return lab.events.divert({ ...anEvent("llm.error", id), payload });
+    };
+    lab.events.left("1");
+    expect(end("1")).toBe(false);
+    expect(end("2")).toBe(true);
+    lab.events.left("2");
+    expect(lab.said).toEqual(["llm.error 2", "ended 2"]);
+    expect(end("3")).toBe(true);
+    expect(lab.at(1_750)).toHaveLength(2);
+    expect(lab.at(2_000).slice(2)).toEqual(["llm.error 3", "ended 3"]);
+  });
+
+  test("is no second end, whatever broke on its way", () => {
+    const lab = startAway({ kind: "here" });
+    lab.events.piped("1", "bb");
+    expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(false);
+    lab.events.arrived({ ...anEvent("llm.error", "1"), isLost: true });
+    expect(lab.at(5_000)).toEqual([]);
+  });
 });
 
 describe("a request that its home did not live to end", () => {
   const end = anEvent("llm.error", "1");
 
-  test("ends at the next home, a second after there is one, and once", () => {
+  test("is told to the next home as soon as there is one, and once", () => {
     const lab = startAway();
     lab.events.lost(end, one);
     expect(lab.at(4_000)).toEqual([]);
     lab.home = { kind: "there", hub: other };
-    expect(lab.at(4_750)).toEqual([]);
-    expect(lab.at(5_000)).toEqual(["llm.error 1 to bb"]);
+    lab.isConnected = false;
+    expect(lab.at(4_250)).toEqual([]);
+    lab.isConnected = true;
+    expect(lab.at(4_500)).toEqual(["llm.error 1 to bb"]);
     expect(lab.at(70_000)).toHaveLength(1);
   });
 
-  test("does not end at the run of a hub that ended with it, but at the next one", () => {
+  test("is not told to the run of a hub that ended with it, but to the next one", () => {
     const lab = startAway({ kind: "there", hub: one });
     lab.events.lost(end, one);
     expect(lab.at(3_000)).toEqual([]);
     lab.home = { kind: "there", hub: { ...one, bootId: "a2" } };
-    expect(lab.at(4_000)).toEqual(["llm.error 1 to aa"]);
+    expect(lab.at(3_250)).toEqual(["llm.error 1 to aa"]);
   });
 
-  test("waits for those who watch the room, however soon that is served", () => {
+  test("ends when those who watch the room can hear of it, however soon that is served", () => {
     const lab = startAway({ kind: "here" });
     lab.events.lost(end, one);
     expect(lab.at(2_750)).toEqual([]);
-    expect(lab.at(3_000)).toEqual(["llm.error 1", "ended 1"]);
+    expect(lab.at(3_000)).toEqual(["llm.error 1"]);
+  });
+
+  test("ends a second after the room is served", () => {
+    const lab = startAway();
+    lab.events.lost(end, one);
+    lab.at(4_000);
+    lab.home = { kind: "here" };
+    expect(lab.at(4_750)).toEqual([]);
+    expect(lab.at(5_000)).toEqual(["llm.error 1"]);
   });
 
   test("has no second end when the home was only silent", () => {
     const lab = startAway({ kind: "here" });
-    lab.events.lost(end, one);
-    lab.events.arrived(anEvent("llm.complete", "1"));
-    expect(lab.at(4_000)).toEqual(["llm.complete 1", "ended 1", "ended 1"]);
+    lab.events.arrived({ ...end, isLost: true });
+    lab.events.arrived(anEvent("llm.error", "1"));
+    expect(lab.at(4_000)).toEqual(["ended 1", "llm.error 1"]);
   });
 
   test("is forgotten after a minute in a room that no hub serves", () => {
@@ -133,12 +163,11 @@ describe("a request that its home did not live to end", () => {
     expect(lab.at(65_000)).toEqual([]);
   });
 
-  test("ends at once when this hub ends and the room has a home", () => {
+  test("ends at once when this hub ends", () => {
     const lab = startAway({ kind: "here" });
     lab.events.lost(end, one);
-    lab.at(250);
     lab.events.close();
-    expect(lab.said).toEqual(["llm.error 1", "ended 1"]);
-    expect(lab.at(5_000)).toHaveLength(2);
+    expect(lab.said).toEqual(["llm.error 1"]);
+    expect(lab.at(5_000)).toHaveLength(1);
   });
 });

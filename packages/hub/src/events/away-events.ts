@@ -1,3 +1,4 @@
+import type { ErrorCode } from "@roomhub/protocol";
 import type { HubIdentity } from "../domain/hub-identity.ts";
 import type { DivertEvent, RoomEvent } from "./emit.ts";
 
@@ -18,14 +19,21 @@ interface AwayEventsOptions {
   nowMs: () => number;
 }
 
-/** A request whose home ended while it served it. */
+/** The end of a request whose home ended while it served it. */
 interface Lost {
   end: RoomEvent;
-  /** the home that ended, which the room may seem to have for a while */
-  from: HubIdentity;
+  /** the home that ended, which the room may seem to have for a while; undefined where another hub has told it */
+  from: HubIdentity | undefined;
   sinceMs: number;
-  /** ms: since when the room has had another home */
-  homeMs: number | undefined;
+  /** ms: since when this hub has been the home */
+  hereMs: number | undefined;
+}
+
+/** An error of a request that another hub piped, while it is not known whether that hub tells another home of its end. */
+interface Unsure {
+  end: RoomEvent;
+  hubId: string;
+  sinceMs: number;
 }
 
 /** The oldest are lost beyond it: a room without a home has no stream to keep whole. */
@@ -39,6 +47,8 @@ const watchAgainMs = 2_000;
 /** Its stream is open a moment after the room is served. */
 const openedMs = 1_000;
 const lostKeptMs = 60_000;
+/** The hub of a client says soon what became of it, unless that hub has ended. */
+const unsureMs = 2_000;
 
 /**
  * The events of rooms whose home is another hub, or is about to be: what still runs here has them, and what the home did
@@ -53,8 +63,7 @@ export class AwayEvents {
   readonly #ended = new Set<string>();
   /** requests that run here and where their clients are, the oldest first */
   readonly #piped = new Map<string, string>();
-  /** ends of such requests, which may have been told elsewhere */
-  #unsure: { hubId: string; end: RoomEvent }[] = [];
+  #unsure: Unsure[] = [];
   #lost: Lost[] = [];
 
   constructor(options: AwayEventsOptions) {
@@ -74,13 +83,18 @@ export class AwayEvents {
 
   readonly divert: DivertEvent = (event) => {
     const { code } = event;
+    const { isCutOffFrom, nowMs } = this.#options;
     const hubId = this.#piped.size > 0 && isEnd(event) ? this.#takePiped(event) : undefined;
-    if (hubId !== undefined && this.#options.isCutOffFrom(hubId)) {
-      this.#unsure.push({ hubId, end: event });
-      return true;
-    }
     // A process that was suspended learns only when it asks that the room has another home since.
     const isAway = this.#away.has(code) || (hubId !== undefined && !this.#isHere(code));
+    if (
+      hubId !== undefined &&
+      isError(event) &&
+      (isAway || isBroken(event) || isCutOffFrom(hubId))
+    ) {
+      this.#unsure.push({ end: event, hubId, sinceMs: nowMs() });
+      return true;
+    }
     if (isAway) this.arrived(event);
     else if (hubId !== undefined) this.#endsOnce(event);
     return isAway;
@@ -92,16 +106,27 @@ export class AwayEvents {
     if (this.#piped.size > maxPiped) this.#piped.delete(this.#piped.keys().next().value ?? "");
   }
 
+  /** The hub of its client says that the client left, and nothing else of the request. */
+  left(requestId: string): void {
+    this.#piped.delete(requestId);
+    const unsure = this.#unsure.find(({ end }) => requestIdOf(end) === requestId);
+    if (unsure === undefined) return;
+    this.#unsure.splice(this.#unsure.indexOf(unsure), 1);
+    this.arrived(unsure.end);
+  }
+
   /**
-   * A home ended on a request of a client of this hub. The next home publishes its end, once watchers of the room can hear
-   * of it: there is no replay.
+   * A home ended on a request of a client of this hub. The next home hears of it at once, and publishes its end when
+   * watchers of the room can hear of it: there is no replay.
    */
-  lost(end: RoomEvent, from: HubIdentity): void {
-    this.#lost.push({ end, from, sinceMs: this.#options.nowMs(), homeMs: undefined });
+  lost(end: RoomEvent, from: HubIdentity | undefined): void {
+    const lost = { end, from, sinceMs: this.#options.nowMs(), hereMs: undefined };
+    if (this.#isPending(lost)) this.#lost.push(lost);
   }
 
   /** Another hub has one for the home of a room, which is this hub as far as that one knows. */
   arrived(event: RoomEvent): void {
+    if (event.isLost === true) return this.lost(event, undefined);
     const waiting = this.#waiting.get(event.code) ?? [];
     waiting.push(event);
     if (waiting.length > maxWaiting) waiting.shift();
@@ -111,35 +136,41 @@ export class AwayEvents {
 
   /** Four times a second: homes may be known by now. */
   tick(): void {
-    this.#unsure = this.#unsure.filter(({ hubId, end }) => {
-      const isUnsure = this.#options.isCutOffFrom(hubId);
+    const { isCutOffFrom, nowMs } = this.#options;
+    this.#unsure = this.#unsure.filter(({ end, hubId, sinceMs }) => {
+      const isUnsure = isCutOffFrom(hubId) || nowMs() - sinceMs < unsureMs;
       if (!isUnsure) this.arrived(end);
       return isUnsure;
     });
-    this.#lost = this.#lost.filter((lost) => this.#isEarly(lost));
+    this.#lost = this.#lost.filter((lost) => this.#isPending(lost));
     for (const code of [...this.#waiting.keys()]) this.#flush(code);
   }
 
   /** This hub ends: what can be said is said now. */
   close(): void {
-    for (const { end, homeMs } of this.#lost.splice(0)) if (homeMs !== undefined) this.arrived(end);
+    for (const { end } of this.#unsure.splice(0)) this.arrived(end);
+    for (const { end, hereMs } of this.#lost.splice(0))
+      if (hereMs !== undefined) this.#options.publish(end);
     this.tick();
+  }
+
+  #isPending(lost: Lost): boolean {
+    const { end, from, sinceMs } = lost;
+    const { homeOf, send, publish, nowMs } = this.#options;
+    const home = homeOf(end.code);
+    const isNext =
+      home?.kind === "here" || (home !== undefined && home.hub.bootId !== from?.bootId);
+    if (!isNext) return nowMs() - sinceMs < lostKeptMs;
+    if (home.kind === "there") return !send(home.hub.hubId, { ...end, isLost: true });
+    if (lost.hereMs === undefined && !this.#endsOnce(end)) return false;
+    lost.hereMs ??= nowMs();
+    if (nowMs() < Math.max(sinceMs + watchAgainMs, lost.hereMs) + openedMs) return true;
+    publish(end);
+    return false;
   }
 
   #isHere(code: string): boolean {
     return this.#options.homeOf(code)?.kind === "here";
-  }
-
-  #isEarly(lost: Lost): boolean {
-    const { end, from, sinceMs } = lost;
-    const nowMs = this.#options.nowMs();
-    const home = this.#options.homeOf(end.code);
-    const isNext = home?.kind === "here" || (home !== undefined && home.hub.bootId !== from.bootId);
-    if (!isNext) return nowMs - sinceMs < lostKeptMs;
-    lost.homeMs ??= nowMs;
-    if (nowMs < Math.max(sinceMs + watchAgainMs, lost.homeMs) + openedMs) return true;
-    this.arrived(end);
-    return false;
   }
 
   #takePiped(event: RoomEvent): string | undefined {
@@ -183,6 +214,15 @@ export class AwayEvents {
 
 function isEnd({ name }: RoomEvent): boolean {
   return name === "llm.complete" || name === "llm.error";
+}
+
+function isError({ name }: RoomEvent): boolean {
+  return name === "llm.error";
+}
+
+/** The connection that it was piped over broke: its client has left, or its hub has lost this one. */
+function isBroken({ payload }: RoomEvent): boolean {
+  return (payload as { code?: ErrorCode }).code === "client_disconnected";
 }
 
 function requestIdOf({ payload }: RoomEvent): string {

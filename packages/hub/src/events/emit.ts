@@ -46,6 +46,8 @@ export interface RoomEvent {
   payload: object;
   /** HTTP status, of an `llm.error` */
   status?: number | undefined;
+  /** The home that served the request ended: the hub of its client tells its end. */
+  isLost?: true;
 }
 
 /** @returns whether the event goes elsewhere: to the room's home, or nowhere before it is known */

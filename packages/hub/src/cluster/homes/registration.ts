@@ -38,39 +38,20 @@ const storedForm = ParticipantSummary.pick({
 });
 
 /**
- * By an explicit list of fields: whatever else an object carries never leaves the hub. Of secrets it says that there were
+ * The fields of the form alone: whatever else an object carries never leaves the hub. Of secrets it says that there were
  * some, of tokens it has the SHA-256.
  */
 export function encodeRegistration(registration: StoredRegistration): string {
-  const { instructions: _private, ...config } = registration.config;
-  const { address, hasOrigin, throttleKey } = registration.registrant;
-  const { authHeaders, instructions, machineSecret } = registration.has;
-  const { clientKeyDigest } = registration;
-  return JSON.stringify({
+  const { declaredCapabilities, tokenDigest, clientKeyDigest, config, ...fields } = registration;
+  const form = storedForm.parse({
+    ...fields,
     version: formatVersion,
-    roomCode: registration.roomCode,
-    id: registration.id,
-    nickname: registration.nickname,
-    model: registration.model,
-    endpoint: registration.endpoint,
-    baseUrl: registration.baseUrl,
-    endpointOrigin: registration.endpointOrigin,
-    specs: registration.specs,
-    config,
-    capabilities: registration.declaredCapabilities,
-    isTunnelOnly: registration.isTunnelOnly,
-    liveness: registration.liveness,
-    isStandIn: registration.isStandIn,
-    registrant: { address, hasOrigin, throttleKey },
-    tokenDigest: toBase64(registration.tokenDigest),
+    config: withoutInstructions(config),
+    capabilities: declaredCapabilities,
+    tokenDigest: toBase64(tokenDigest),
     clientKeyDigest: clientKeyDigest && toBase64(clientKeyDigest),
-    agentId: registration.agentId,
-    has: { authHeaders, instructions, machineSecret },
-    computer: registration.computer,
-    ownerAddress: registration.ownerAddress,
-    joinedAt: registration.joinedAt,
-    storedAt: registration.storedAt,
   });
+  return JSON.stringify(form);
 }
 
 /** @throws Error with the field that is wrong, never with the text itself */

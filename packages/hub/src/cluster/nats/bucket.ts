@@ -1,6 +1,6 @@
 import type { JsMsg, StreamInfo } from "@nats-io/jetstream";
 import type { KV, KvOptions } from "@nats-io/kv";
-import type { StoredEntry } from "../entry-directory.ts";
+import type { StoredEntry } from "../directory.ts";
 import type { NatsClient } from "./nats-connection.ts";
 
 export interface BucketOptions {

@@ -1,9 +1,11 @@
 import { HubError } from "../../errors.ts";
 import { withinMs } from "../../within.ts";
 import {
+  ClusterDirectory,
   DirectoryUnavailable,
   type DirectoryListener,
   PRESENCE_INTERVAL_MS,
+  type StoredEntry,
 } from "../directory.ts";
 import {
   encodeKey,
@@ -12,7 +14,6 @@ import {
   WATCHED_KINDS,
   type WatchedKind,
 } from "../entry-codec.ts";
-import { EntryDirectory, type StoredEntry } from "../entry-directory.ts";
 import type { Bucket } from "./bucket.ts";
 import { type Buckets, openBuckets, storageWarning, writeBack } from "./buckets.ts";
 import { connectToNats, type NatsAccess, type NatsClient } from "./nats-connection.ts";
@@ -55,7 +56,7 @@ const closeWithinMs = 2_000;
  * The directory over NATS: JetStream key-value buckets, all but that of registrations watched. After each reconnect
  * all entries are read again, so that no change is missed, whatever happened meanwhile.
  */
-export class NatsDirectory extends EntryDirectory {
+export class NatsDirectory extends ClusterDirectory {
   readonly #options: NatsDirectoryOptions;
   readonly #prefix: string;
   readonly #nowMs: () => number;
