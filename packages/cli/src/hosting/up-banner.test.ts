@@ -98,7 +98,7 @@ test("open to the network and with a password, in a pipe", () => {
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
-          Open to anyone who can reach it. An installed roomhub finds it: roomhub join
+          Open to anyone who can reach it. Where installed, roomhub join finds it
     Chat  npx roomhub chat
 
     Share a model from another machine (prompts for the join password)
@@ -125,7 +125,7 @@ test("open to the network, on a terminal that has room for the QR code", () => {
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
-          Open to anyone who can reach it. An installed roomhub finds it: roomhub join
+          Open to anyone who can reach it. Where installed, roomhub join finds it
     Chat  npx roomhub chat
 
     Share a model from another machine (prompts for the join password)

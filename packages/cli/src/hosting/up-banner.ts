@@ -93,6 +93,6 @@ function reachLines(
     ...sharedUrls.map(
       ({ url, label }, index) => `${index === 0 ? "Hub  " : "     "} ${url} (${label})`,
     ),
-    `      Open to anyone who can reach it.${isAnnounced ? " An installed roomhub finds it: roomhub join" : ""}`,
+    `      Open to anyone who can reach it.${isAnnounced ? " Where installed, roomhub join finds it" : ""}`,
   ];
 }
