@@ -8,6 +8,9 @@ import { defineConfig } from "vitest/config";
 const conditions = defaultServerConditions.filter((condition) => condition !== "module");
 export const ssr = { resolve: { conditions: ["@roomhub/source", ...conditions] } };
 
+/** No module has state, so test files share a process and its modules: loading them for each file takes a third of the time. */
+const isolate = false;
+
 /** Tests that take long, such as programs that wait for the next probe of a model server: `npm run test:slow`. */
 const slow = "**/*.slow.test.ts";
 
@@ -21,8 +24,7 @@ export default defineConfig({
           name: "units",
           include: ["{packages,apps}/*/src/**/*.test.{ts,tsx}", "bench/**/*.test.ts"],
           exclude: [slow],
-          // Nothing here has module state, so files may share a process: half the time.
-          isolate: false,
+          isolate,
           testTimeout: 20_000,
         },
       },
@@ -30,6 +32,7 @@ export default defineConfig({
         ssr,
         test: {
           name: "system",
+          isolate,
           include: ["tests/**/*.test.ts"],
           exclude: [slow, "tests/faults/**", "tests/real/**"],
           testTimeout: 30_000,
@@ -40,6 +43,7 @@ export default defineConfig({
         ssr,
         test: {
           name: "slow",
+          isolate,
           include: [slow],
           testTimeout: 120_000,
           hookTimeout: 30_000,

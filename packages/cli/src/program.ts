@@ -157,10 +157,7 @@ const hintsForOthersWords = new Map([
   ["share", "share models of this machine: roomhub join; host a room with them: roomhub up --lan"],
   ["start", "host a room: roomhub up; a hub alone: roomhub serve"],
   ["run", "talk to a model: roomhub chat"],
-  [
-    "launch",
-    'start a program with a room\'s models: eval "$(roomhub env --for claude)" && claude',
-  ],
+  ["launch", 'start a program with a room\'s models: eval "$(roomhub env --for claude)" && claude'],
   ["kick", "remove a participant: roomhub leave ABC234 ID"],
 ]);
 

@@ -11,7 +11,7 @@ export type FailureStage = (typeof FAILURE_STAGES)[number];
  * - `stop`: `x-should-retry: false`
  * - `later`: `retry-after`, in seconds
  */
-export type RetrySignal = "none" | "stop" | "later";
+type RetrySignal = "none" | "stop" | "later";
 
 interface ErrorRow {
   status: number;

@@ -21,11 +21,9 @@ export const Metrics = z.object({
 });
 export type Metrics = z.infer<typeof Metrics>;
 
-export const RoomPayload = z.object({ room: Room });
-export type RoomPayload = z.infer<typeof RoomPayload>;
+const RoomPayload = z.object({ room: Room });
 
-export const ParticipantPayload = z.object({ participant: ParticipantSummary });
-export type ParticipantPayload = z.infer<typeof ParticipantPayload>;
+const ParticipantPayload = z.object({ participant: ParticipantSummary });
 
 export const OfflinePayload = z.object({ participantId: z.string(), nickname: z.string() });
 export type OfflinePayload = z.infer<typeof OfflinePayload>;
@@ -109,4 +107,42 @@ export const EVENT_PAYLOADS = {
   "llm.request": RequestPayload,
   "llm.complete": CompletePayload,
   "llm.error": FailurePayload,
+};
+
+/** A request waits for a free participant. */
+export const QueuedPayload = z.object({
+  requestId: z.string(),
+  /** the request's `model` field */
+  selector: z.string(),
+  alias: AliasPattern,
+  protocol: InferenceProtocol,
+  client: ClientIdentity,
+  conversation: Conversation.optional(),
+  /** 1 is the next; by the order of turns at that moment */
+  place: z.int().min(1),
+});
+export type QueuedPayload = z.infer<typeof QueuedPayload>;
+
+/** The first generated content of a stream has passed, or the first body byte of another response. */
+export const FirstPayload = z.object({
+  requestId: z.string(),
+  participantId: z.string(),
+  /** ms, as in the metrics of the request's end */
+  ttftMs: z.number(),
+});
+export type FirstPayload = z.infer<typeof FirstPayload>;
+
+/** A stream goes on. */
+export const ProgressPayload = z.object({
+  requestId: z.string(),
+  /** events with generated content, which most model servers send one per token */
+  outputTokens: z.int().min(1),
+});
+export type ProgressPayload = z.infer<typeof ProgressPayload>;
+
+/** The payload of each event that only streams with detail have. Contract §5, "Detail". */
+export const DETAIL_PAYLOADS = {
+  "request.queued": QueuedPayload,
+  "request.first": FirstPayload,
+  "request.progress": ProgressPayload,
 };

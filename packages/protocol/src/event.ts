@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import type { DETAIL_PAYLOADS } from "./detail-payload.ts";
-import type { EVENT_PAYLOADS } from "./event-payload.ts";
+import type { DETAIL_PAYLOADS, EVENT_PAYLOADS } from "./event-payload.ts";
 
 export type EventName = keyof typeof EVENT_PAYLOADS;
 /** The further events of a stream with detail. */

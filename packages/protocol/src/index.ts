@@ -1,35 +1,32 @@
 export { CapabilityValue, Capabilities } from "./capability.ts";
-export { Alias, AliasListResponse, AliasResponse } from "./alias.ts";
-export { AnthropicModel, AnthropicModelList } from "./anthropic-model-list.ts";
 export { authHeaderProblem } from "./auth-headers.ts";
 export { type CertificateProblem, certificateProblem } from "./certificate.ts";
 export { ClientIdentity, isClientName, NAME_KEY_PREFIX } from "./client-identity.ts";
 export { clientText } from "./client-text.ts";
-export { DETAIL_PAYLOADS, FirstPayload, ProgressPayload, QueuedPayload } from "./detail-payload.ts";
 export { editDistance } from "./edit-distance.ts";
 export { checkEndpoint, serverRoot, urlBelow } from "./endpoint.ts";
 export {
   ERROR_STATUS,
   ErrorBody,
   type ErrorCode,
-  type ErrorType,
   errorTypeOf,
   FAILURE_STAGES,
   type FailureStage,
   Refusal,
-  type RetrySignal,
 } from "./error.ts";
-export { type ContextRefusal, readContextRefusal } from "./context-refusal.ts";
+export { readContextRefusal } from "./context-refusal.ts";
 export {
   CompletePayload,
+  DETAIL_PAYLOADS,
   EVENT_PAYLOADS,
   FailurePayload,
+  FirstPayload,
   LeftPayload,
   Metrics,
   OfflinePayload,
-  ParticipantPayload,
+  ProgressPayload,
+  QueuedPayload,
   RequestPayload,
-  RoomPayload,
 } from "./event-payload.ts";
 export {
   DETAIL_EVENT_NAMES,
@@ -51,9 +48,15 @@ export {
   SESSION_HEADERS,
 } from "./forwarded-headers.ts";
 export { GENERATED_CONTENT, hasGeneratedContent } from "./generated-content.ts";
-export { HubEntry, HubList, UnreachableHub } from "./cluster.ts";
+export {
+  Elsewhere,
+  HOME_EPOCH_HEADER,
+  HubEntry,
+  HubList,
+  PIPE_HEADER,
+  UnreachableHub,
+} from "./cluster.ts";
 export { HealthResponse } from "./health.ts";
-export { Elsewhere, HOME_EPOCH_HEADER, PIPE_HEADER } from "./home.ts";
 export {
   LIMIT_NAMES,
   limitEnvName,
@@ -65,12 +68,12 @@ export {
 } from "./limits.ts";
 export { isObject, type JsonObject, parseObject } from "./json-object.ts";
 export { isLiveAndReady } from "./live-and-ready.ts";
-export { isLoopbackHost } from "./loopback-host.ts";
-export { ModelEntry, ModelList } from "./model-list.ts";
+export { AnthropicModel, AnthropicModelList, ModelEntry, ModelList } from "./model-list.ts";
 export { isSameModel, withoutLatest } from "./model-name.ts";
 export { parseBody } from "./parse-body.ts";
 export {
   isForOthers,
+  isLoopbackHost,
   joinLine,
   pastedHub,
   type PastedHub,
@@ -112,7 +115,15 @@ export {
 } from "./request-schemas.ts";
 export { RequestListResponse, RequestSummary } from "./request-summary.ts";
 export { normaliseRoomCode, ROOM_CODE_ALPHABET, ROOM_CODE_LENGTH } from "./room-code.ts";
-export { CreateRoomResponse, Room, RoomListResponse, RoomResponse } from "./room.ts";
+export {
+  Alias,
+  AliasListResponse,
+  AliasResponse,
+  CreateRoomResponse,
+  Room,
+  RoomListResponse,
+  RoomResponse,
+} from "./room.ts";
 export { Roster, type RosterMember } from "./roster.ts";
 export {
   RouteAlias,

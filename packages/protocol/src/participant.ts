@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Capabilities } from "./capability.ts";
-import { HomeEpoch } from "./home.ts";
+import { HomeEpoch } from "./cluster.ts";
 import { Readiness } from "./readiness.ts";
 import { printable } from "./text.ts";
 

@@ -1,5 +1,3 @@
-import { isLoopbackHost } from "./loopback-host.ts";
-
 /**
  * Whether npm's registry has `roomhub` and `@roomhub/client`. Until it does, a line for another machine gets them from a hub:
  * their names would lead to nothing, or to a stranger's program.
@@ -32,6 +30,11 @@ export function pastedHub(
 /** Whether other machines can use a URL: a loopback address leads each of them to itself. */
 export function isForOthers(url: string): boolean {
   return !isLoopbackHost(new URL(url).hostname);
+}
+
+/** Whether a host of a URL, or an address, means the computer itself, whichever that is. */
+export function isLoopbackHost(host: string): boolean {
+  return /^(?:127\..*|0\.0\.0\.0|\[?::1?\]?|(?:.*\.)?localhost)$/.test(host);
 }
 
 /**

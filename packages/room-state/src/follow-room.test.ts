@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { followRoom, type Link } from "./follow-room.ts";
 import { aParticipant, joined, listed, noonMs, sent, texts } from "./room-events.fixture.ts";
-import type { RoomEvent } from "./room-event.ts";
+import type { RoomEvent } from "./reduce.ts";
 import type { RoomSource } from "./room-source.ts";
 import type { RoomState } from "./state.ts";
 

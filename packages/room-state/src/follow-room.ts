@@ -1,6 +1,5 @@
-import type { LogLevel } from "./log.ts";
+import { type LogLevel, withRemarks } from "./log.ts";
 import { reduce } from "./reduce.ts";
-import { withRemarks } from "./remarks.ts";
 import { resync } from "./resync.ts";
 import type { RoomSource } from "./room-source.ts";
 import { initialState, type RoomState } from "./state.ts";

@@ -25,10 +25,15 @@ export { reduce } from "./reduce.ts";
 export type { EndedRequest } from "./ended-requests.ts";
 export type { RunningRequest } from "./running-requests.ts";
 export { resync, type RoomLists } from "./resync.ts";
-export type { RoomEvent } from "./room-event.ts";
+export type { RoomEvent } from "./reduce.ts";
 export { type RoomSource, roomSource } from "./room-source.ts";
-export { machineSlots, type MachineSlots, type Slots, slotsOf } from "./slots.ts";
-export { canReplaceStandIn } from "./stand-ins.ts";
+export {
+  canReplaceStandIn,
+  machineSlots,
+  type MachineSlots,
+  type Slots,
+  slotsOf,
+} from "./slots.ts";
 export { plusTokens, type TokenSum, tokensOf, tokenText } from "./token-sum.ts";
 export { initialState, type RoomState } from "./state.ts";
 export { isWatched, type WatchedTime } from "./watched.ts";

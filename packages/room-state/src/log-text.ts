@@ -6,16 +6,8 @@ import {
   type RequestPayload,
 } from "@roomhub/protocol";
 import type { EndedRequest } from "./ended-requests.ts";
-import type { LogLevel } from "./log.ts";
+import type { Remark } from "./log.ts";
 import { backText, type Gap, lostText, notBackText } from "./lost-connections.ts";
-
-/** A line of the log before it has a time. */
-export interface Remark {
-  level: LogLevel;
-  text: string;
-  /** when it is about a request */
-  requestId?: string | undefined;
-}
 
 /**
  * What changed about a participant, one line each; undefined stands for one that is not in the room.

@@ -1,3 +1,6 @@
+import { appended } from "./immutable.ts";
+
+/** The log keeps so many lines. */
 export const LOG_LINES = 1_000;
 
 /** `warning`: something to look at; `error`: a request failed. */
@@ -13,4 +16,26 @@ export interface LogLine {
   readonly text: string;
   /** of a line about a request */
   readonly requestId: string | undefined;
+}
+
+/** A line of the log before it has a time. */
+export interface Remark {
+  level: LogLevel;
+  text: string;
+  /** when it is about a request */
+  requestId?: string | undefined;
+}
+
+/** Adds lines to the log of a room, all at the same time; the oldest are dropped beyond {@link LOG_LINES}. */
+export function withRemarks<State extends { log: readonly LogLine[]; logged: number }>(
+  state: State,
+  remarks: readonly Remark[],
+  nowMs: number,
+): State {
+  let { log, logged } = state;
+  for (const { level, text, requestId } of remarks) {
+    logged++;
+    log = appended(log, { sequence: logged, atMs: nowMs, level, text, requestId }, LOG_LINES);
+  }
+  return { ...state, log, logged };
 }

@@ -31,7 +31,7 @@ import {
   sent,
   updated,
 } from "./room-events.fixture.ts";
-import type { RoomEvent } from "./room-event.ts";
+import type { RoomEvent } from "./reduce.ts";
 import { slotsOf } from "./slots.ts";
 import { initialState, type RoomState } from "./state.ts";
 

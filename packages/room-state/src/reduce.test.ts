@@ -16,7 +16,7 @@ import {
   texts,
   updated,
 } from "./room-events.fixture.ts";
-import type { RoomEvent } from "./room-event.ts";
+import type { RoomEvent } from "./reduce.ts";
 import { machineSlots, slotsOf } from "./slots.ts";
 import { initialState, type RoomState } from "./state.ts";
 

@@ -1,7 +1,9 @@
 import {
   type CompletePayload,
   clientText,
+  type DetailEvent,
   type FailurePayload,
+  type HubEvent,
   type OfflinePayload,
   type ParticipantSummary,
   type ProgressPayload,
@@ -16,13 +18,15 @@ import {
   offlineRemark,
   participantRemarks,
 } from "./log-text.ts";
-import { withRemarks } from "./remarks.ts";
+import { withRemarks } from "./log.ts";
 import { gapOf, noteConnection } from "./lost-connections.ts";
 import { appended, withEntry, withoutEntry } from "./immutable.ts";
-import type { RoomEvent } from "./room-event.ts";
 import { began, ended, progressed, queued, sent } from "./running-requests.ts";
 import type { RoomState } from "./state.ts";
 import { tokensOf } from "./token-sum.ts";
+
+/** An event of a stream opened with `?detail=1`. Contract §5. */
+export type RoomEvent = HubEvent | DetailEvent;
 
 /**
  * The state after one event of the room's stream, with or without `?detail=1`, in either spelling of event names. Contract

@@ -1,7 +1,7 @@
 import type { ParticipantSummary, RequestSummary, Room } from "@roomhub/protocol";
 import { gapOf, type LostConnections } from "./lost-connections.ts";
-import { participantRemarks, type Remark } from "./log-text.ts";
-import { withRemarks } from "./remarks.ts";
+import { type Remark, withRemarks } from "./log.ts";
+import { participantRemarks } from "./log-text.ts";
 import type { RunningRequest } from "./running-requests.ts";
 import type { RoomState } from "./state.ts";
 import { watchedFrom } from "./watched.ts";

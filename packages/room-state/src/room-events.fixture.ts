@@ -1,6 +1,6 @@
 import type { ParticipantSummary, RequestSummary } from "@roomhub/protocol";
 import { reduce } from "./reduce.ts";
-import type { RoomEvent } from "./room-event.ts";
+import type { RoomEvent } from "./reduce.ts";
 import { resync } from "./resync.ts";
 import { initialState, type RoomState } from "./state.ts";
 

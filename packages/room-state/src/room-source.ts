@@ -1,6 +1,6 @@
 import type { ParticipantSummary, RequestSummary, Room } from "@roomhub/protocol";
 import type { RoomLists } from "./resync.ts";
-import type { RoomEvent } from "./room-event.ts";
+import type { RoomEvent } from "./reduce.ts";
 
 /** Called by a stream of events. `onOpen` comes before the first event of each opening. */
 interface StreamOptions {

@@ -81,6 +81,17 @@ export function withRetry(chat: ChatState, index: number): ChatState {
   return withAnswer(chat, last.id, index, () => blankAnswer(selector));
 }
 
+/** The answers of the last round as they are now; what still arrives of them is dropped. */
+export function withStop(chat: ChatState): ChatState {
+  const rounds = chat.rounds.map((round) => ({
+    ...round,
+    answers: round.answers.map((answer): Answer =>
+      answer.kind === "running" ? { ...answer, kind: "stopped" } : answer,
+    ),
+  }));
+  return { ...chat, rounds };
+}
+
 /** The same chat when the answer is no longer there. */
 export function withAnswer(
   chat: ChatState,

@@ -11,6 +11,7 @@ import {
   withPrompt,
   withRetry,
   withSelector,
+  withStop,
 } from "./chat-state.ts";
 
 /** Where a response goes as it arrives. */
@@ -64,40 +65,19 @@ export function createChat(send: SendMessages, store: ChatStore, onChange: () =>
     if (isKept && !isRunning(state)) store.save(state);
     onChange();
   };
-  const request = async (roundId: number, index: number, { signal }: AbortController) => {
-    const set = (part: (answer: Answer) => Partial<Answer>) => {
-      change(withAnswer(state, roundId, index, (answer) => ({ ...answer, ...part(answer) })));
-    };
-    const unlessStopped = (part: (answer: Answer) => Partial<Answer>) => {
-      if (!signal.aborted) set(part);
-    };
+  const request = (roundId: number, index: number) => {
+    const { signal } = running;
     const selector = state.selectors[index] ?? "*";
-    try {
-      await send(
-        { selector, messages: messagesFor(state, roundId, index), signal },
-        {
-          onHead: (head) => unlessStopped(() => head),
-          onText: (more) => unlessStopped(({ text }) => ({ text: text + more })),
-          onReasoning: (more) =>
-            unlessStopped(({ reasoning }) => ({ reasoning: reasoning + more })),
-        },
-      );
-      unlessStopped(() => ({ kind: "done" }));
-    } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      unlessStopped(() => ({ kind: "failed", problem }));
-    }
+    const messages = messagesFor(state, roundId, index);
+    void readAnswer(send, { selector, messages, signal }, (part) => {
+      if (signal.aborted) return;
+      change(withAnswer(state, roundId, index, (answer) => ({ ...answer, ...part(answer) })));
+    });
   };
   const stop = () => {
     running.abort();
     running = new AbortController();
-    const last = state.rounds.at(-1);
-    if (last === undefined || !isRunning(state)) return;
-    const stopped = (answer: Answer): Answer =>
-      answer.kind === "running" ? { ...answer, kind: "stopped" } : answer;
-    change(
-      last.answers.reduce((next, _, index) => withAnswer(next, last.id, index, stopped), state),
-    );
+    if (isRunning(state)) change(withStop(state));
   };
   return {
     state: () => state,
@@ -107,11 +87,11 @@ export function createChat(send: SendMessages, store: ChatStore, onChange: () =>
       if (prompt.trim() === "" || isRunning(state)) return;
       change(withPrompt(state, prompt));
       const { id = 0, answers = [] } = state.rounds.at(-1) ?? {};
-      answers.forEach((_, index) => void request(id, index, running));
+      answers.forEach((_, index) => request(id, index));
     },
     retry(index) {
       change(withRetry(state, index));
-      void request(state.rounds.at(-1)?.id ?? 0, index, running);
+      request(state.rounds.at(-1)?.id ?? 0, index);
     },
     choose: (index, selector) => change(withSelector(state, index, selector)),
     compare: (selector) => change(withMoreSelectors(state, selector)),
@@ -129,4 +109,23 @@ export function createChat(send: SendMessages, store: ChatStore, onChange: () =>
       onChange();
     },
   };
+}
+
+/** @param change - called with each part of the answer as it arrives, and with how it ended */
+async function readAnswer(
+  send: SendMessages,
+  request: Parameters<SendMessages>[0],
+  change: (part: (answer: Answer) => Partial<Answer>) => void,
+): Promise<void> {
+  try {
+    await send(request, {
+      onHead: (head) => change(() => head),
+      onText: (more) => change(({ text }) => ({ text: text + more })),
+      onReasoning: (more) => change(({ reasoning }) => ({ reasoning: reasoning + more })),
+    });
+    change(() => ({ kind: "done" }));
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    change(() => ({ kind: "failed", problem }));
+  }
 }

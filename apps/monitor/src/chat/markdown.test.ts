@@ -152,9 +152,11 @@ test.each([
   "\\",
   "* * ",
   "![a](b",
-])("100,000 characters of %j take little time", (part) => {
-  const text = part.repeat(100_000 / part.length);
-  const startMs = performance.now();
-  parseMarkdown(text);
-  expect(performance.now() - startMs).toBeLessThan(500);
-});
+])(
+  "100,000 characters of %j are parsed within the limit of a test",
+  (part) => {
+    // Were it quadratic, it would take minutes.
+    parseMarkdown(part.repeat(100_000 / part.length));
+  },
+  5_000,
+);

@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from "preact";
+import type { ComponentChildren, RefObject, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface VirtualRowsProps {
@@ -27,9 +27,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
   const isAtEnd = useRef(true);
   const [view, setView] = useState(() => ({ top: 0, height: 600, remPx: remPx() }));
   const rowHeight = Math.round(rowRem * view.remPx);
-  /** heights of rows with more lines, by key */
-  const taller = useRef(new Map<string, number>()).current;
-  const [, setMeasured] = useState(0);
+  const taller = useTallerRows(ref, rowHeight);
 
   useEffect(() => {
     const list = ref.current;
@@ -72,10 +70,26 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
       </li>,
     );
   }
+  return (
+    <div class="virtual" ref={ref} tabIndex={0} role="region" aria-label={label}>
+      <ul style={{ minHeight: `${range.height}px`, paddingTop: `${range.aboveHeight}px` }}>
+        {rows}
+      </ul>
+    </div>
+  );
+}
+
+/** @returns heights of the rows in the document that have more lines than one, by key, measured after each drawing */
+function useTallerRows(
+  list: RefObject<HTMLDivElement | null>,
+  rowHeight: number,
+): ReadonlyMap<string, number> {
+  const taller = useRef(new Map<string, number>()).current;
+  const [, setMeasured] = useState(0);
   useLayoutEffect(() => {
     if (taller.size > mostTaller) taller.clear();
     let hasChanged = false;
-    for (const row of ref.current?.querySelectorAll<HTMLElement>("li[data-key]") ?? []) {
+    for (const row of list.current?.querySelectorAll<HTMLElement>("li[data-key]") ?? []) {
       const { key = "" } = row.dataset;
       const height = row.offsetHeight;
       // Less than a row: the list is not displayed.
@@ -86,13 +100,7 @@ export function VirtualRows(props: VirtualRowsProps): VNode {
     }
     if (hasChanged) setMeasured((count) => count + 1);
   });
-  return (
-    <div class="virtual" ref={ref} tabIndex={0} role="region" aria-label={label}>
-      <ul style={{ minHeight: `${range.height}px`, paddingTop: `${range.aboveHeight}px` }}>
-        {rows}
-      </ul>
-    </div>
-  );
+  return taller;
 }
 
 /** Size of the root's font, CSS px. */
