@@ -153,7 +153,7 @@ function candidate(
     index,
     isFree: machine.hasRoom,
     active: machine.jobs.length,
-    limit: participant.limit,
+    limit: participant.load.limit,
     startedMs: machine.jobs.map(({ startedMs }) => startedMs),
     awaited,
     warmBytes,

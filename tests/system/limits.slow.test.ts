@@ -397,7 +397,7 @@ const checks: Record<LimitName, Check> = {
     expect(await outcome(lab.ask())).toBe("503 hub_overloaded, later 2");
     expect(lab.provider.openGenerations).toBe(2);
   },
-  assumedConcurrency: { testedIn: "packages/hub/src/domain/machine.test.ts" },
+  assumedConcurrency: { testedIn: "packages/hub/src/domain/slots.test.ts" },
   inFlightPerParticipant: () => oneWaits({ inFlightPerParticipant: 2 }, {}),
   async responsesPerRoom() {
     await using lab = await openLab({ responsesPerRoom: 2 });

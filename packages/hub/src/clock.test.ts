@@ -109,7 +109,7 @@ describe("the sweep", () => {
     liveness.watch(participant);
     period();
     expect(attempts.retryAfterMs("ada", clock.nowMs())).toBe(2_000);
-    expect(participant.lastSeenMs).toBe(clock.nowMs());
+    expect(participant.presence.lastSeenMs).toBe(clock.nowMs());
     for (let count = 0; count <= 4 * 30; count++) period();
     expect(liveness.takeOverdue(clock.nowMs())).toEqual([participant]);
   });

@@ -102,9 +102,11 @@ export class HandOvers {
    */
   mayMove(code: string): boolean {
     const room = this.#options.parts.operations().registry.findRoom(code);
-    return [...(room?.participants.values() ?? [])].every(({ isTunnelOnly, direct, baseUrl }) => {
-      return isTunnelOnly || direct.kind === "refused" || isPublic(new URL(baseUrl).hostname);
-    });
+    return [...(room?.participants.values() ?? [])].every(
+      ({ isTunnelOnly, paths: { direct }, baseUrl }) => {
+        return isTunnelOnly || direct.kind === "refused" || isPublic(new URL(baseUrl).hostname);
+      },
+    );
   }
 
   // — at the home after —

@@ -71,13 +71,15 @@ test("how fast a participant is, and which prompts are too long for it, is known
   const before = await hub(0);
   await before.join({ password: "swordfish" });
   const nowMs = before.context.nowMs();
-  before.ada().pace.noteFirst("stream", { promptBytes: 4_000, coldBytes: 4_000 }, 800, nowMs);
+  before
+    .ada()
+    .learned.pace.noteFirst("stream", { promptBytes: 4_000, coldBytes: 4_000 }, 800, nowMs);
   before.lab.placing.contexts.noteRefused(before.ada(), 9_000, nowMs);
   before.pass(60_000);
   const next = await handedOver(before);
   const { nowMs: clock } = next.context;
   const figures = (at: typeof next) =>
-    at.ada().pace.expectedFirstMs("stream", 4_000, at.context.nowMs());
+    at.ada().learned.pace.expectedFirstMs("stream", 4_000, at.context.nowMs());
   expect(figures(next)).toBe(figures(before));
   expect(next.lab.placing.contexts.find(next.ada(), clock())).toBe(9_000);
   next.pass(9 * 60_000 - 1);

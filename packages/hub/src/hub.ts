@@ -7,7 +7,7 @@ import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords
 import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
 import { AuthHeaderVault } from "./credentials/vault.ts";
 import { LivenessTracker } from "./domain/liveness.ts";
-import { Machines } from "./domain/machine.ts";
+import { Machines } from "./domain/slots.ts";
 import { Registry } from "./domain/registry.ts";
 import { Trials } from "./domain/trials.ts";
 import { TunnelOpenings, TunnelResumes } from "./domain/tunnel-openings.ts";
@@ -191,7 +191,7 @@ export function createHub(options: HubOptions = {}): Hub {
     scrubberOf: (participant) => upstreams.scrubberOf(participant),
     participantRests: (participant, untilMs) => participantRests(operations, participant, untilMs),
     participantOverloaded: (participant, untilMs) => {
-      participant.overloadedUntilMs = untilMs;
+      participant.load.overloadedUntilMs = untilMs;
       operations.trials.note(participant);
     },
     reportBug: (error) => log.bug("a request failed", error),

@@ -33,7 +33,7 @@ test("an overdue one is handed out once, however long it stays away", () => {
   const { liveness, participant } = watched(0);
   expect(liveness.takeOverdue(40_000)).toEqual([participant]);
   expect(liveness.takeOverdue(80_000)).toEqual([]);
-  participant.lastSeenMs = 90_000;
+  participant.presence.lastSeenMs = 90_000;
   liveness.watch(participant);
   expect(liveness.takeOverdue(120_000)).toEqual([]);
   expect(liveness.takeOverdue(120_250)).toEqual([participant]);
@@ -41,7 +41,7 @@ test("an overdue one is handed out once, however long it stays away", () => {
 
 test("a sign of life is enough; it need not be announced", () => {
   const { liveness, participant } = watched(0);
-  participant.lastSeenMs = 29_000;
+  participant.presence.lastSeenMs = 29_000;
   expect(liveness.takeOverdue(58_999)).toEqual([]);
   expect(liveness.takeOverdue(59_250)).toEqual([participant]);
 });
@@ -62,7 +62,7 @@ test("being watched twice does not count twice", () => {
 test("a sign of life from before a forgiven freeze is not in the future", () => {
   const { liveness, participant } = watched(0);
   // The lid was closed for 40 s; its heartbeat was read first, then the clock was set back.
-  participant.lastSeenMs = 50_000;
+  participant.presence.lastSeenMs = 50_000;
   expect(liveness.takeOverdue(10_250)).toEqual([]);
   const found: number[] = [];
   for (let nowMs = 10_500; nowMs < 100_000; nowMs += bucketMs) {
@@ -89,7 +89,7 @@ test("over any schedule each silence above 30 s is found once, within a period, 
       let isOnline = true;
       const sweepUntil = (untilMs: number) => {
         for (; nextSweepMs <= untilMs; nextSweepMs += bucketMs) {
-          const silenceMs = nextSweepMs - participant.lastSeenMs;
+          const silenceMs = nextSweepMs - participant.presence.lastSeenMs;
           const overdue = liveness.takeOverdue(nextSweepMs);
           if (!isOnline) {
             expect(overdue).toEqual([]);
@@ -105,7 +105,7 @@ test("over any schedule each silence above 30 s is found once, within a period, 
         passedMs += gapMs + jitterMs;
         if (isFreeze) clock.forgive(gapMs);
         sweepUntil(clock.nowMs());
-        participant.lastSeenMs = clock.nowMs();
+        participant.presence.lastSeenMs = clock.nowMs();
         if (!isOnline) liveness.watch(participant);
         isOnline = true;
       }

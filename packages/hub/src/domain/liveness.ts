@@ -23,7 +23,7 @@ export class LivenessTracker {
   /** Begins to watch an online participant, or does so again. */
   watch(participant: Participant): void {
     this.forget(participant);
-    const deadlineMs = participant.lastSeenMs + this.#offlineAfterMs;
+    const deadlineMs = participant.presence.lastSeenMs + this.#offlineAfterMs;
     const index = Math.max(Math.floor(deadlineMs / this.#bucketMs), this.#nextBucket);
     let bucket = this.#buckets.get(index);
     if (bucket === undefined) this.#buckets.set(index, (bucket = new Set()));
@@ -52,8 +52,8 @@ export class LivenessTracker {
     this.#nextBucket = current + 1;
     for (const participant of due.flatMap((index) => [...(this.#buckets.get(index) ?? [])])) {
       // After a freeze the clock is set back: a sign of life may then lie in the future.
-      participant.lastSeenMs = Math.min(participant.lastSeenMs, nowMs);
-      if (nowMs - participant.lastSeenMs > this.#offlineAfterMs) {
+      participant.presence.lastSeenMs = Math.min(participant.presence.lastSeenMs, nowMs);
+      if (nowMs - participant.presence.lastSeenMs > this.#offlineAfterMs) {
         this.forget(participant);
         overdue.push(participant);
       } else {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PacedUpdates, LoadedUpdates, BudgetUpdates } from "./paced-updates.ts";
 import type { Participant } from "./participant.ts";
-import { Machines } from "./machine.ts";
+import { Machines } from "./slots.ts";
 import { aParticipant } from "./room.fixture.ts";
 
 function createPaced(changesByTime = false) {
@@ -73,16 +73,16 @@ function oneMachine() {
 test("what a server has loaded holds for all participants in front of it", () => {
   const { ana, ben, updates } = oneMachine();
   updates.report(ana, ["llama3"]);
-  expect(ben.loadedModels).toEqual(["llama3"]);
+  expect(ben.learned.loadedModels).toEqual(["llama3"]);
   expect(updates.takeDue(0)).toEqual([ana, ben]);
   updates.report(ben, ["qwen3"]);
-  expect(ana.loadedModels).toEqual(["qwen3"]);
+  expect(ana.learned.loadedModels).toEqual(["qwen3"]);
 });
 
 test("names that are too long for a model are left out", () => {
   const { ana, updates } = oneMachine();
   updates.report(ana, ["x".repeat(257), "llama3", "y".repeat(256)]);
-  expect(ana.loadedModels).toEqual(["llama3", "y".repeat(256)]);
+  expect(ana.learned.loadedModels).toEqual(["llama3", "y".repeat(256)]);
 });
 
 test("a participant that repeats its report says nothing about what others reported since", () => {
@@ -90,26 +90,26 @@ test("a participant that repeats its report says nothing about what others repor
   updates.report(ana, ["llama3"]);
   updates.report(ben, ["qwen3"]);
   updates.report(ana, ["llama3"]);
-  expect(ana.loadedModels).toEqual(["qwen3"]);
+  expect(ana.learned.loadedModels).toEqual(["qwen3"]);
   updates.report(ana, []);
-  expect(ben.loadedModels).toEqual([]);
+  expect(ben.learned.loadedModels).toEqual([]);
 });
 
 test("a participant that has not read the loaded models yet leaves those that others reported", () => {
   const { ana, ben, updates } = oneMachine();
   updates.report(ana, ["llama3"]);
-  ben.loadedModels = undefined;
+  ben.learned.loadedModels = undefined;
   updates.report(ben, undefined);
-  expect(ana.loadedModels).toEqual(["llama3"]);
+  expect(ana.learned.loadedModels).toEqual(["llama3"]);
 });
 
 test("a report counts again after the participant moved to another endpoint", () => {
   const ana = aParticipant({ id: "ana" });
   const updates = new LoadedUpdates();
   updates.report(ana, ["llama3"]);
-  ana.loadedModels = undefined;
+  ana.learned.loadedModels = undefined;
   updates.report(ana, ["llama3"]);
-  expect(ana.loadedModels).toEqual(["llama3"]);
+  expect(ana.learned.loadedModels).toEqual(["llama3"]);
 });
 
 test("a participant whose server says nothing of loaded models is not announced for it", () => {
@@ -119,7 +119,7 @@ test("a participant whose server says nothing of loaded models is not announced 
   expect(updates.takeDue(0)).toEqual([]);
   updates.report(ana, ["llama3"]);
   updates.report(ana, undefined);
-  expect(ana.loadedModels).toBeUndefined();
+  expect(ana.learned.loadedModels).toBeUndefined();
 });
 
 test("each participant of a machine is announced at most once in 5 s", () => {
@@ -143,12 +143,12 @@ function createWatched() {
     nowMs: () => nowMs,
     /** @returns how many events followed */
     report(remainingTokens: number, tokensPerDay = 1_000): number {
-      ada.budget = { tokensPerDay, remainingTokens };
+      ada.load.budget = { tokensPerDay, remainingTokens };
       updates.note(ada);
       return this.sweep();
     },
     rest(untilMs: number): number {
-      ada.restsUntilMs = untilMs;
+      ada.load.restsUntilMs = untilMs;
       updates.note(ada);
       return this.sweep();
     },

@@ -78,11 +78,11 @@ export class LoadedUpdates {
     const models = reported?.filter((name) => name.length <= longestName);
     const report = JSON.stringify([models]);
     const isNews = report !== (this.#reports.get(participant) ?? nothingShown);
-    const hasMoved = participant.loadedModels === undefined && models !== undefined;
+    const hasMoved = participant.learned.loadedModels === undefined && models !== undefined;
     if (!isNews && !hasMoved) return;
     this.#reports.set(participant, report);
-    for (const each of participant.machine?.members ?? [participant]) {
-      each.loadedModels = models;
+    for (const each of participant.load.machine?.members ?? [participant]) {
+      each.learned.loadedModels = models;
       this.#paced.note(each);
     }
   }
@@ -98,7 +98,7 @@ export class LoadedUpdates {
   }
 }
 
-function shownOf({ loadedModels }: Participant): string {
+function shownOf({ learned: { loadedModels } }: Participant): string {
   return JSON.stringify([loadedModels]);
 }
 
@@ -119,7 +119,7 @@ export class BudgetUpdates {
   /** The budget of a participant, or its rest, is another one. */
   note(participant: Participant): void {
     this.#paced.note(participant);
-    if (participant.restsUntilMs !== undefined) this.#resting.add(participant);
+    if (participant.load.restsUntilMs !== undefined) this.#resting.add(participant);
   }
 
   /** Takes out those whose rest is over, whether or not it was announced. */
@@ -141,7 +141,7 @@ export class BudgetUpdates {
 }
 
 function shownBudget(participant: Participant, nowMs: number): string {
-  const { tokensPerDay, remainingTokens, requestsPerMinute } = participant.budget ?? {};
+  const { tokensPerDay, remainingTokens, requestsPerMinute } = participant.load.budget ?? {};
   const step =
     tokensPerDay === undefined || remainingTokens === undefined
       ? undefined

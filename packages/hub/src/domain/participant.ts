@@ -147,53 +147,42 @@ interface Returning extends Withheld {
   readonly isHeard?: true;
 }
 
-/** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
-export interface Participant extends Registration {
-  readonly roomCode: string;
-  /** unique, never shown: what the vault and the tunnel registry go by */
-  readonly key: string;
-  /** What was found out: by its agent, or by the hub that calls its endpoint. */
-  learnedCapabilities: Record<string, CapabilityValue>;
-  /** Asked for the usage of a stream, its provider would not, whatever was declared. */
+/** What is known of the model server: found out by the agent, or by the hub that calls the endpoint. */
+export interface Learned {
+  /** beside the declared capabilities */
+  found: Record<string, CapabilityValue>;
+  /** declared and found together, see {@link capabilitiesOf} */
+  capabilities: Capabilities;
+  /** The provider refuses a request for the usage of a stream, whatever was declared. */
   refusesStreamUsage: boolean;
-  /** Its provider has `timings` in a stream, which `stream_options` would move, whatever its agent knows of that. */
+  /** The provider has `timings` in a stream, which `stream_options` would move, whatever its agent knows of that. */
   reportsUsageItself: boolean;
   credentials: CredentialUse;
-  /** Declared and learned together, see {@link capabilitiesOf}. */
-  capabilities: Capabilities;
-  /** by its signs of life alone */
-  status: Exclude<ParticipantStatus, "unavailable">;
+  /** how fast it is; begins anew when its endpoint or its model changes */
+  pace: Pace;
+  /** what the model server reports of the requests that it runs */
+  reported: ReportedLoad;
+  /** models that the model server has loaded; undefined when it does not say */
+  loadedModels: readonly string[] | undefined;
+}
+
+/** How requests reach it. */
+export interface Paths {
   tunnel: TunnelPath;
   /** why further tunnels are refused at the moment, for people */
   tunnelProblem: string | undefined;
-  /** what its agent reports; undefined when it has none */
-  budget: Budget | undefined;
-  /** Its agent refuses requests for its budget until then, in ms on the hub's clock; undefined before it refused one. */
-  restsUntilMs: number | undefined;
-  /** Its tunnel takes no further request: its agent reads too slowly. */
-  isCongested: boolean;
-  /** Its model server had too much to do: other requests wait until then, in ms on the hub's clock. */
-  overloadedUntilMs: number | undefined;
   direct: DirectPath;
-  /** It joined elsewhere and was not heard of here yet, or has not brought this again; undefined for all others. */
-  returning: Returning | undefined;
-  /** where its tunnel came from last, or its join; undefined unless that is near and without a proxy */
-  ownerAddress: string | undefined;
-  /** epoch ms */
-  joinedAt: number;
-  /** ms on the hub's clock of its last join */
-  joinedMs: number;
-  /** ms on the hub's clock */
-  lastSeenMs: number;
-  /** epoch ms */
-  lastSeenAt: number;
   /** epoch ms of the last frame, pong or answered direct call; stays when the path closes */
   lastContactAt: number | null;
   /** ms on the hub's clock of the same */
   lastContactMs: number;
-  /** ms on the hub's clock of the last join, heartbeat or complete response */
-  lastUsedMs: number;
-  /** whose slots it shares with others; undefined when it shares none */
+  /** where its tunnel came from last, or its join; undefined unless that is near and without a proxy */
+  ownerAddress: string | undefined;
+}
+
+/** The requests that run or wait, and how many it takes. */
+export interface Load {
+  /** whose slots it shares with other participants; undefined when it shares none */
   machine: Machine | undefined;
   /** requests running here */
   active: number;
@@ -205,21 +194,84 @@ export interface Participant extends Registration {
   queued: number;
   /** those of them that wait for this participant alone, since it holds their prompt warm */
   awaited: number;
-  /** How fast it is; begins anew when its endpoint or its model changes. */
-  pace: Pace;
-  /** What its model server reports of itself. */
-  reported: ReportedLoad;
-  /** models that its model server has loaded; undefined when it does not say */
-  loadedModels: readonly string[] | undefined;
   /** requests that may run at once, see `updateLimit` */
   limit: number;
   limitFrom: LimitSource;
+  /** Its agent reads too slowly: its tunnel takes no further request. */
+  isCongested: boolean;
+  /** Its model server had too much to do: other requests wait until then, in ms on the hub's clock. */
+  overloadedUntilMs: number | undefined;
+  /** what its agent reports; undefined when it has none */
+  budget: Budget | undefined;
+  /** Its agent refuses requests for its budget until then, in ms on the hub's clock; undefined before it refused one. */
+  restsUntilMs: number | undefined;
 }
 
-export function isFull(participant: Participant): boolean {
-  const { active, limit, machine, isCongested } = participant;
-  if (active >= limit || isCongested) return true;
-  return machine !== undefined && machine.active >= machine.limit;
+/** When it was there. */
+export interface Presence {
+  /** by its signs of life alone */
+  status: Exclude<ParticipantStatus, "unavailable">;
+  /** It joined elsewhere and was not heard of here yet, or has not brought this again; undefined for all others. */
+  returning: Returning | undefined;
+  /** epoch ms */
+  joinedAt: number;
+  /** ms on the hub's clock of its last join */
+  joinedMs: number;
+  /** ms on the hub's clock */
+  lastSeenMs: number;
+  /** epoch ms */
+  lastSeenAt: number;
+  /** ms on the hub's clock of the last join, heartbeat or complete response */
+  lastUsedMs: number;
+}
+
+/**
+ * A participant as the hub knows it: what it declares, and what the hub finds out. One object per registration: an id that
+ * is taken over gets a new object.
+ */
+export interface Participant extends Registration {
+  readonly roomCode: string;
+  /** unique, never shown: what the vault and the tunnel registry go by */
+  readonly key: string;
+  readonly learned: Learned;
+  readonly paths: Paths;
+  readonly load: Load;
+  readonly presence: Presence;
+}
+
+export const nothingReported: ReportedLoad = Object.freeze({
+  limit: undefined,
+  limitFrom: "engine",
+  elsewhere: 0,
+});
+
+/** What is known of a model server before it was reached. */
+export function nothingFound() {
+  return {
+    found: {},
+    refusesStreamUsage: false,
+    reportsUsageItself: false,
+    reported: nothingReported,
+    loadedModels: undefined,
+  };
+}
+
+/** The load of a participant before its first request. */
+export function idleLoad(): Load {
+  return {
+    machine: undefined,
+    active: 0,
+    startedMs: [],
+    runningFor: [],
+    queued: 0,
+    awaited: 0,
+    limit: 1,
+    limitFrom: "default",
+    isCongested: false,
+    overloadedUntilMs: undefined,
+    budget: undefined,
+    restsUntilMs: undefined,
+  };
 }
 
 /** Who has a slot: a client, by its address and by what it reveals of itself. */
@@ -229,67 +281,24 @@ export interface SlotHolder {
 }
 
 /** Its model server reports which models it has loaded, and this one is not among them. */
-export function mustLoad({ loadedModels, model }: Participant): boolean {
+export function mustLoad({ learned: { loadedModels }, model }: Participant): boolean {
   return loadedModels !== undefined && !loadedModels.some((one) => isSameModel(one, model));
-}
-
-/** A request begins to run there. @returns the machine whose slot it takes too */
-export function occupySlot(
-  participant: Participant,
-  holder: SlotHolder,
-  nowMs: number,
-): Machine | undefined {
-  const { machine } = participant;
-  participant.runningFor.push(holder);
-  for (const place of [participant, machine]) {
-    if (place === undefined) continue;
-    place.active++;
-    place.startedMs.push(nowMs);
-  }
-  return machine;
-}
-
-/**
- * The request is over.
- *
- * @param machine - and `holder`, `startedMs`: as returned by and given to {@link occupySlot}
- */
-export function releaseSlot(
-  participant: Participant,
-  machine: Machine | undefined,
-  holder: SlotHolder,
-  startedMs: number,
-): void {
-  for (const place of [participant, machine]) {
-    if (place === undefined) continue;
-    place.active--;
-    removeOne(place.startedMs, startedMs);
-  }
-  removeOne(participant.runningFor, holder);
-}
-
-/** Their order says nothing, so that the last one may take the place of the removed. */
-function removeOne<Value>(values: Value[], value: Value): void {
-  const last = values.pop();
-  if (last === undefined || last === value) return;
-  const index = values.indexOf(value);
-  if (index >= 0) values[index] = last;
 }
 
 /**
  * Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer; it is not used while a lost
  * tunnel may come back. Contract §1.
  */
-export function isConnected({ tunnel, direct }: Participant): boolean {
+export function isConnected({ paths: { tunnel, direct } }: Participant): boolean {
   return tunnel.kind === "open" || (tunnel.kind === "closed" && direct.kind === "answered");
 }
 
 /** Who declares `unknown` leaves it to be found out. */
 export function capabilitiesOf(
-  participant: Pick<Participant, "declaredCapabilities" | "learnedCapabilities">,
+  declared: DeclaredCapabilities,
+  found: Readonly<Record<string, CapabilityValue>>,
 ): Capabilities {
-  const { declaredCapabilities: declared, learnedCapabilities: learned } = participant;
-  const open = Object.entries(learned).filter(([name]) => {
+  const open = Object.entries(found).filter(([name]) => {
     return !Object.hasOwn(declared, name) || declared[name] === "unknown";
   });
   const { openResponses, chatCompletions, ...others } = {
@@ -310,7 +319,10 @@ const partOf: Readonly<Record<string, string | undefined>> = {
 };
 
 /** `unknown` is tried; keys beyond the two of the interface are judged the same way. */
-export function capabilityOf({ capabilities }: Participant, name: string): CapabilityValue {
+export function capabilityOf(
+  { learned: { capabilities } }: Participant,
+  name: string,
+): CapabilityValue {
   const whole = partOf[name];
   if (whole !== undefined && capabilities[whole] === "unsupported") return "unsupported";
   const value = capabilities[name];

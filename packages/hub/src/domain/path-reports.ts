@@ -1,4 +1,4 @@
-import type { PathVerdict, Participant } from "./participant.ts";
+import type { Load, PathVerdict } from "./participant.ts";
 
 /** STATUS of an agent, as far as it is understood. */
 export interface ReportedStatus {
@@ -12,7 +12,7 @@ export interface ReportedStatus {
   limitFrom?: string | undefined;
   elsewhere?: number | undefined;
   loaded?: readonly string[] | undefined;
-  budget?: Participant["budget"];
+  budget?: Load["budget"];
 }
 
 /** What happens to a participant's tunnel. */

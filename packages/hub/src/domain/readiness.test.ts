@@ -22,7 +22,7 @@ describe("a trial of refused credentials", () => {
     const delays: number[] = [];
     for (let nowMs = 15_000; delays.length < 7;) {
       beginTrial(participant, () => nowMs);
-      const dueMs = participant.credentials.trial?.dueMs ?? 0;
+      const dueMs = participant.learned.credentials.trial?.dueMs ?? 0;
       expect(isTried(participant, dueMs - 1)).toBe(false);
       expect(isTried(participant, dueMs)).toBe(true);
       delays.push((dueMs - nowMs) / 1_000);
@@ -36,9 +36,9 @@ describe("a trial of refused credentials", () => {
     beginTrial(participant, () => 15_000);
     updateTrial(participant);
     expect(isTried(participant, 24_999)).toBe(false);
-    participant.tunnel = { kind: "open", readiness: "ready", problem: "", sinceMs: 0 };
+    participant.paths.tunnel = { kind: "open", readiness: "ready", problem: "", sinceMs: 0 };
     updateTrial(participant);
-    expect(participant.credentials.trial).toBeUndefined();
+    expect(participant.learned.credentials.trial).toBeUndefined();
   });
 
   test("is due at once for other credentials, then after 5 s", () => {
@@ -56,6 +56,6 @@ describe("a trial of refused credentials", () => {
     updateTrial(participant);
     renewCredentials(participant, 0);
     beginTrial(participant, () => 0);
-    expect(participant.credentials).toEqual({ haveWorked: false, trial: undefined });
+    expect(participant.learned.credentials).toEqual({ haveWorked: false, trial: undefined });
   });
 });

@@ -3,7 +3,11 @@ import type { Participant, PathVerdict, TunnelGap, Withheld } from "./participan
 
 /** The verdict on its model server, whichever path leads there. Without a path, or offline, it is `down`. */
 export function readinessOf(participant: Participant): Readiness {
-  const { status, returning, isTunnelOnly, tunnel, direct } = participant;
+  const {
+    presence: { status, returning },
+    isTunnelOnly,
+    paths: { tunnel, direct },
+  } = participant;
   if (status === "offline") return "down";
   if (returning !== undefined) {
     return isTunnelOnly || isComplete(returning) ? "loading" : "needs-credentials";
@@ -38,12 +42,12 @@ export function isRoutable(participant: Participant, nowMs: () => number): boole
     return !isResting(participant, nowMs) && !isOverloaded(participant, nowMs);
   }
   if (readiness !== "needs-credentials") return false;
-  const { trial } = participant.credentials;
+  const { trial } = participant.learned.credentials;
   return trial !== undefined && trial.dueMs <= nowMs();
 }
 
 /** Its agent refuses requests for its budget now. Contract §3, "Budgets". */
-export function isResting({ restsUntilMs }: Participant, nowMs: () => number): boolean {
+export function isResting({ load: { restsUntilMs } }: Participant, nowMs: () => number): boolean {
   return restsUntilMs !== undefined && nowMs() < restsUntilMs;
 }
 
@@ -52,7 +56,10 @@ export function isLoading(participant: Participant): boolean {
 }
 
 /** Its model server had too much to do, and said until when. Contract §3, "Readiness". */
-export function isOverloaded({ overloadedUntilMs }: Participant, nowMs: () => number): boolean {
+export function isOverloaded(
+  { load: { overloadedUntilMs } }: Participant,
+  nowMs: () => number,
+): boolean {
   return overloadedUntilMs !== undefined && nowMs() < overloadedUntilMs;
 }
 
@@ -64,7 +71,7 @@ export function isAwaited(participant: Participant, nowMs: () => number): boolea
 }
 
 /** What its model server did with its last request, though it takes further ones; undefined when it is not ready. */
-export function doubtOf({ tunnel, direct }: Participant): string | undefined {
+export function doubtOf({ paths: { tunnel, direct } }: Participant): string | undefined {
   const path = tunnel.kind === "open" ? tunnel : direct.kind === "answered" ? direct : undefined;
   return path?.readiness === "ready" && path.problem !== "" ? path.problem : undefined;
 }
@@ -74,13 +81,18 @@ export function unroutableReason(participant: Participant, nowMs: number): strin
   return pathReason(participant, nowMs) ?? restReason(participant, nowMs);
 }
 
-function restReason({ restsUntilMs }: Participant, nowMs: number): string | undefined {
+function restReason({ load: { restsUntilMs } }: Participant, nowMs: number): string | undefined {
   if (restsUntilMs === undefined || nowMs >= restsUntilMs) return undefined;
   return `its budget is used up${duration(Math.max(1_000, restsUntilMs - nowMs))}`;
 }
 
 function pathReason(participant: Participant, nowMs: number): string | undefined {
-  const { status, nickname, model, returning, tunnel, direct } = participant;
+  const {
+    presence: { status, returning },
+    nickname,
+    model,
+    paths: { tunnel, direct },
+  } = participant;
   if (status === "offline") return "offline: no contact for over 30 s";
   if (returning !== undefined) return returnReason(returning);
   if (tunnel.kind === "open") {
@@ -150,7 +162,9 @@ const longestTrialDelayMs = 2 * 60_000;
  * unlocked meanwhile.
  */
 export function updateTrial(participant: Participant): void {
-  const { credentials } = participant;
+  const {
+    learned: { credentials },
+  } = participant;
   const refusedMs = refusedSinceMs(participant);
   if (refusedMs === undefined) credentials.trial = undefined;
   else {
@@ -162,7 +176,7 @@ export function updateTrial(participant: Participant): void {
 }
 
 /** A request is sent there: when it is the trial, the next one is due later. */
-export function beginTrial({ credentials }: Participant, nowMs: () => number): void {
+export function beginTrial({ learned: { credentials } }: Participant, nowMs: () => number): void {
   const { trial } = credentials;
   if (trial === undefined) return;
   trial.dueMs = nowMs() + trial.nextDelayMs;
@@ -172,14 +186,14 @@ export function beginTrial({ credentials }: Participant, nowMs: () => number): v
 /** Its credentials or its endpoint are others: what is known of the old ones does not count, and a trial is due at once. */
 export function renewCredentials(participant: Participant, nowMs: number): void {
   const isRefused = refusedSinceMs(participant) !== undefined;
-  participant.credentials = {
+  participant.learned.credentials = {
     haveWorked: false,
     trial: isRefused ? { dueMs: nowMs, nextDelayMs: firstTrialAfterMs } : undefined,
   };
 }
 
 /** Since when its model server refuses its credentials, in ms on the hub's clock. */
-function refusedSinceMs({ tunnel, direct }: Participant): number | undefined {
+function refusedSinceMs({ paths: { tunnel, direct } }: Participant): number | undefined {
   const path = tunnel.kind === "closed" ? direct : tunnel.kind === "open" ? tunnel : tunnel.before;
   return "readiness" in path && path.readiness === "needs-credentials" ? path.sinceMs : undefined;
 }

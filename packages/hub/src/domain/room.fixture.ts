@@ -1,13 +1,27 @@
-import { blankCounters } from "./blank-counters.ts";
-import type { Participant } from "./participant.ts";
+import {
+  idleLoad,
+  type Learned,
+  type Load,
+  nothingFound,
+  type Participant,
+  type Paths,
+  type Presence,
+  type Registration,
+} from "./participant.ts";
+import { Pace } from "./placement/pace.ts";
 import { noAliases } from "./aliases/alias-table.ts";
 import { newPlacing, type Room } from "./room.ts";
 
 let keys = 0;
 
+/** Of a participant itself, and of its groups. */
+export type ParticipantFields = Partial<
+  Registration & Pick<Participant, "roomCode" | "key"> & Learned & Paths & Load & Presence
+>;
+
 /** An online participant without a path that failed: routable through its endpoint. */
-export function aParticipant(fields: Partial<Participant> & { id: string }): Participant {
-  return {
+export function aParticipant(fields: ParticipantFields & { id: string }): Participant {
+  const participant: Participant = {
     nickname: `nick of ${fields.id}`,
     model: "llama3",
     endpoint: "http://127.0.0.1:11434",
@@ -16,11 +30,6 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     specs: {},
     config: {},
     declaredCapabilities: {},
-    learnedCapabilities: {},
-    refusesStreamUsage: false,
-    reportsUsageItself: false,
-    credentials: { haveWorked: false, trial: undefined },
-    capabilities: { openResponses: "unknown", chatCompletions: "unknown" },
     isTunnelOnly: false,
     liveness: undefined,
     isStandIn: false,
@@ -29,29 +38,40 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     machineDigest: undefined,
     agentId: undefined,
     clientKeyDigest: undefined,
-    ownerAddress: undefined,
     roomCode: "ABC234",
     key: `key ${++keys}`,
-    status: "online",
-    tunnel: { kind: "closed" },
-    tunnelProblem: undefined,
-    budget: undefined,
-    restsUntilMs: undefined,
-    direct: { kind: "untried" },
-    returning: undefined,
-    joinedAt: 1_700_000_000_123,
-    joinedMs: 0,
-    lastSeenMs: 0,
-    lastSeenAt: 1_700_000_000_456,
-    lastContactAt: null,
-    lastContactMs: 0,
-    lastUsedMs: 0,
-    ...blankCounters(),
-    loadedModels: undefined,
-    limit: 2,
-    limitFrom: "declared",
-    ...fields,
+    id: fields.id,
+    learned: {
+      ...nothingFound(),
+      credentials: { haveWorked: false, trial: undefined },
+      capabilities: { openResponses: "unknown", chatCompletions: "unknown" },
+      pace: new Pace(),
+    },
+    paths: {
+      tunnel: { kind: "closed" },
+      tunnelProblem: undefined,
+      direct: { kind: "untried" },
+      lastContactAt: null,
+      lastContactMs: 0,
+      ownerAddress: undefined,
+    },
+    load: { ...idleLoad(), limit: 2, limitFrom: "declared" },
+    presence: {
+      status: "online",
+      returning: undefined,
+      joinedAt: 1_700_000_000_123,
+      joinedMs: 0,
+      lastSeenMs: 0,
+      lastSeenAt: 1_700_000_000_456,
+      lastUsedMs: 0,
+    },
   };
+  const { learned, paths, load, presence } = participant;
+  for (const [name, value] of Object.entries(fields)) {
+    const group = [learned, paths, load, presence].find((each) => name in each) ?? participant;
+    Object.assign(group, { [name]: value });
+  }
+  return participant;
 }
 
 export function aRoom(...participants: Participant[]): Room {

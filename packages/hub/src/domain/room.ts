@@ -52,5 +52,5 @@ export function modelChanged({ placing }: Room, participant: Participant): void 
   placing.serving.invalidate();
   placing.warm.forget(participant);
   placing.contexts.forget(participant);
-  participant.pace = new Pace();
+  participant.learned.pace = new Pace();
 }

@@ -1,5 +1,6 @@
 import { isSameModel } from "@roomhub/protocol";
-import { capabilityOf, isFull, type Participant } from "./participant.ts";
+import { capabilityOf, type Participant } from "./participant.ts";
+import { isFull } from "./slots.ts";
 import { placeRequest } from "./placement/place-request.ts";
 import { isRoutable } from "./readiness.ts";
 import { isPresent, type Room } from "./room.ts";
@@ -62,7 +63,7 @@ function boundFree(room: Room, query: SelectionQuery): Participant | undefined {
   const bound = room.placing.sessions.find(session, query.nowMs());
   if (bound === undefined || !isPresent(room, bound)) return undefined;
   if (bound.isStandIn && isLeftToOthers(room, query)) return undefined;
-  return isFree(bound, query) && !bound.pace.isDoubtful(query.nowMs()) ? bound : undefined;
+  return isFree(bound, query) && !bound.learned.pace.isDoubtful(query.nowMs()) ? bound : undefined;
 }
 
 /** Uniform among the free. Two passes, because a list of them would cost more. */

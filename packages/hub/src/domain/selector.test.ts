@@ -10,9 +10,10 @@ import {
   record,
 } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isFull, type Participant } from "./participant.ts";
+import { isFull } from "./slots.ts";
+import type { Participant } from "./participant.ts";
 import { isLoading, isRoutable } from "./readiness.ts";
-import { aParticipant, aRoom } from "./room.fixture.ts";
+import { aParticipant, aRoom, type ParticipantFields } from "./room.fixture.ts";
 import {
   parseSelector,
   plainQuery,
@@ -108,7 +109,7 @@ describe("a stand-in", () => {
     return [...new Set(picks)];
   };
 
-  test.each<[string, Partial<Participant>, string]>([
+  test.each<[string, ParticipantFields, string]>([
     ["is ready", {}, "real"],
     ["is at capacity", full, "busy"],
     [
@@ -144,7 +145,7 @@ describe("a stand-in", () => {
   test("does not take a request that failed at another which is still there", () => {
     const real = aParticipant({ id: "real" });
     expect(outcome(select([standIn(), real], "*", { excluded: [real] }))).not.toBe("demo");
-    real.status = "offline";
+    real.presence.status = "offline";
     expect(outcome(select([standIn(), real], "*", { excluded: [real] }))).toBe("demo");
   });
 
@@ -273,13 +274,12 @@ describe("the :latest tag", () => {
 });
 
 describe("capabilities", () => {
-  const cannot = { capabilities: { openResponses: "supported", chatCompletions: "unsupported" } };
+  const cannot = {
+    capabilities: { openResponses: "supported", chatCompletions: "unsupported" },
+  } as const;
 
   test("unsupported removes a candidate; unknown and undeclared are tried", () => {
-    const participants = [
-      aParticipant({ id: "cannot", ...cannot } as Participant),
-      aParticipant({ id: "may" }),
-    ];
+    const participants = [aParticipant({ id: "cannot", ...cannot }), aParticipant({ id: "may" })];
     expect(outcome(select(participants, "llama3"))).toBe("may");
     expect(outcome(select(participants, "llama3", { protocol: "embeddings" }))).toBe("cannot");
   });
@@ -293,23 +293,20 @@ describe("capabilities", () => {
       const other = { openResponses: "supported", chatCompletions: "supported" } as const;
       const two = aParticipant({ id: "b", capabilities: other });
       expect(outcome(select([one, two], "*", { protocol }))).toBe("b");
-      two.capabilities = { ...other, [protocol]: "unsupported" };
+      two.learned.capabilities = { ...other, [protocol]: "unsupported" };
       expect(outcome(select([one, two], "*", { protocol }))).toBe("unsupported_protocol");
     },
   );
 
   test("when none is left the answer is unsupported_protocol and says who", () => {
-    const selection = select([aParticipant({ id: "a", ...cannot } as Participant)], "a");
+    const selection = select([aParticipant({ id: "a", ...cannot })], "a");
     expect(outcome(selection)).toBe("unsupported_protocol");
     expect(refusalsOf(selection)).toEqual({ a: "does not support chatCompletions" });
   });
 
   test("an able one that is offline makes it a matter of waiting, and both are told", () => {
     const selection = select(
-      [
-        aParticipant({ id: "cannot", ...cannot } as Participant),
-        aParticipant({ id: "gone", ...offline }),
-      ],
+      [aParticipant({ id: "cannot", ...cannot }), aParticipant({ id: "gone", ...offline })],
       "llama3",
     );
     expect(outcome(selection)).toBe("participant_offline");
@@ -416,7 +413,7 @@ describe("what a model server is known to be", () => {
   const asked = { ...full };
 
   /** the participants in join order, the selector, and what becomes of the request */
-  const table: [Record<string, Partial<Participant>>, string, string][] = [
+  const table: [Record<string, ParticipantFields>, string, string][] = [
     [{ a: verdict("loading") }, "*", "waits for a"],
     [{ a: verdict("loading") }, "a", "waits for a"],
     [{ a: verdict("loading") }, "llama3", "waits for a"],
@@ -556,7 +553,7 @@ test("whatever the room and the selector, the rule holds and no unroutable, full
         expect(room.participants.get(one.id)).toBe(one);
         const isReady = isRoutable(one, () => 0);
         expect(isReady || isLoading(one)).toBe(true);
-        expect(one.capabilities.chatCompletions).not.toBe("unsupported");
+        expect(one.learned.capabilities.chatCompletions).not.toBe("unsupported");
         expect(excluded).not.toContain(one);
         expect(isFull(one) || !isReady).toBe(selection.kind === "busy");
       }

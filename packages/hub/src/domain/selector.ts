@@ -1,7 +1,8 @@
 import { isSameModel, type Refusal, withoutLatest } from "@roomhub/protocol";
 import { aliasCommand, closest } from "./suggest.ts";
 import { exactFirst } from "./placement/serving-index.ts";
-import { capabilityOf, isFull, type Participant } from "./participant.ts";
+import { capabilityOf, type Participant } from "./participant.ts";
+import { isFull } from "./slots.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
 import { isAwaited, isResting, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
@@ -134,7 +135,7 @@ function unreachable(
   }
   const resting = able.filter((one) => readinessOf(one) === "ready" && isResting(one, query.nowMs));
   if (resting.length > 0) {
-    const untilMs = Math.min(...resting.map(({ restsUntilMs }) => restsUntilMs ?? nowMs));
+    const untilMs = Math.min(...resting.map(({ load: { restsUntilMs } }) => restsUntilMs ?? nowMs));
     return {
       kind: "refused",
       code: "budget_exhausted",

@@ -22,7 +22,10 @@ export function storedRegistrationOf(
   { hasAuthHeaders, computer, storedAt }: StoredFacts,
 ): StoredRegistration {
   const { instructions, ...config } = participant.config;
-  const { returning, registrant } = participant;
+  const {
+    presence: { returning },
+    registrant,
+  } = participant;
   return {
     roomCode: participant.roomCode,
     id: participant.id,
@@ -47,8 +50,8 @@ export function storedRegistrationOf(
       machineSecret: participant.machineDigest !== undefined || returning?.machineSecret === true,
     },
     computer: registrant.computer ?? computer,
-    ownerAddress: participant.ownerAddress,
-    joinedAt: participant.joinedAt,
+    ownerAddress: participant.paths.ownerAddress,
+    joinedAt: participant.presence.joinedAt,
     storedAt,
   };
 }

@@ -18,7 +18,7 @@ test("a trial is due once, and the next one again", () => {
   expect(trials.takeDue(100, present)).toEqual([ana]);
   trials.note(ana);
   expect(trials.takeDue(200, present)).toEqual([]);
-  ana.credentials.trial!.dueMs = 300;
+  ana.learned.credentials.trial!.dueMs = 300;
   expect(trials.takeDue(300, present)).toEqual([ana]);
 });
 
@@ -26,7 +26,7 @@ test("no trial is due of a participant that has left, or whose credentials are a
   const trials = new Trials();
   const [left, accepted] = [refused(100), refused(100)];
   for (const one of [left, accepted]) trials.note(one);
-  accepted.credentials.trial = undefined;
+  accepted.learned.credentials.trial = undefined;
   expect(trials.takeDue(100, (one) => one !== left)).toEqual([]);
   expect(trials.takeDue(100, present)).toEqual([]);
 });

@@ -29,6 +29,9 @@ export class Trials {
   }
 }
 
-function dueMsOf({ credentials, overloadedUntilMs }: Participant): number | undefined {
+function dueMsOf({
+  learned: { credentials },
+  load: { overloadedUntilMs },
+}: Participant): number | undefined {
   return credentials.trial?.dueMs ?? overloadedUntilMs;
 }

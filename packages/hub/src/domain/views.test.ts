@@ -1,7 +1,6 @@
 import { ModelEntry, ParticipantSummary, type Readiness, Room } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import type { Participant } from "./participant.ts";
-import { aParticipant, aRoom } from "./room.fixture.ts";
+import { aParticipant, aRoom, type ParticipantFields } from "./room.fixture.ts";
 import {
   anthropicModels,
   connectionView,
@@ -68,7 +67,7 @@ describe("a participant", () => {
     expect(participantView(aParticipant({ id: "a" }), 0)).not.toHaveProperty("liveness");
   });
 
-  test.each<[string, Partial<Participant>]>([
+  test.each<[string, ParticipantFields]>([
     ["online", { tunnel: open("ready") }],
     ["online", { tunnel: open("loading") }],
     ["online", { tunnel: open("ready"), restsUntilMs: 60_000 }],
@@ -206,11 +205,11 @@ test("the models list has stand-ins last as soon as another can chat, also one t
     anthropic: anthropicModels(room, 0).data.map(({ id }) => id),
   });
   expect(ids()).toEqual({ openai: ["demo", "down"], anthropic: ["demo", "down"] });
-  real.status = "online";
-  real.tunnel = { kind: "open", readiness: "loading", problem: "", sinceMs: 0 };
+  real.presence.status = "online";
+  real.paths.tunnel = { kind: "open", readiness: "loading", problem: "", sinceMs: 0 };
   const replaced = ["down", "real", "demo"];
   expect(ids()).toEqual({ openai: replaced, anthropic: replaced });
-  real.capabilities = { openResponses: "unknown", chatCompletions: "unsupported" };
+  real.learned.capabilities = { openResponses: "unknown", chatCompletions: "unsupported" };
   expect(ids().openai[0]).toBe("demo");
 });
 

@@ -44,25 +44,28 @@ export function participantView(participant: Participant, nowMs: number): Partic
     specs: participant.specs,
     config: {
       ...config,
-      hasInstructions: instructions !== undefined || participant.returning?.instructions === true,
+      hasInstructions:
+        instructions !== undefined || participant.presence.returning?.instructions === true,
     },
-    capabilities: participant.capabilities,
-    joinedAt: participant.joinedAt,
-    lastSeen: participant.lastSeenAt,
+    capabilities: participant.learned.capabilities,
+    joinedAt: participant.presence.joinedAt,
+    lastSeen: participant.presence.lastSeenAt,
     load: loadView(participant),
     ...(participant.agentId === undefined ? {} : { agentId: participant.agentId }),
     ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
     ...(participant.isStandIn ? { standIn: true } : {}),
-    ...(participant.loadedModels === undefined
+    ...(participant.learned.loadedModels === undefined
       ? {}
-      : { loadedModels: [...participant.loadedModels] }),
-    ...(participant.budget === undefined ? {} : { budget: participant.budget }),
+      : { loadedModels: [...participant.learned.loadedModels] }),
+    ...(participant.load.budget === undefined ? {} : { budget: participant.load.budget }),
   };
 }
 
 /** Contract §1: it may be alive and connected, and yet no request can be served there. */
 function statusOf(participant: Participant, nowMs: number): ParticipantStatus {
-  const { status } = participant;
+  const {
+    presence: { status },
+  } = participant;
   if (status === "offline" || !isConnected(participant)) return status;
   const readiness = readinessOf(participant);
   // Its budget may be used up: that passes by itself.
@@ -74,14 +77,16 @@ function statusOf(participant: Participant, nowMs: number): ParticipantStatus {
 export function connectionView(participant: Participant, nowMs: number): Connection {
   const problems = [
     unroutableReason(participant, nowMs) ?? doubtOf(participant),
-    participant.tunnelProblem,
+    participant.paths.tunnelProblem,
   ];
   const problem = problems.filter((each) => each !== undefined).join("; ");
   return {
     kind: "tunnel",
     connected: isConnected(participant),
     lastTunnelSeenAt:
-      participant.lastContactAt === null ? null : new Date(participant.lastContactAt).toISOString(),
+      participant.paths.lastContactAt === null
+        ? null
+        : new Date(participant.paths.lastContactAt).toISOString(),
     path: pathOf(participant),
     readiness: readinessOf(participant),
     ...gapView(participant, nowMs),
@@ -89,7 +94,7 @@ export function connectionView(participant: Participant, nowMs: number): Connect
   };
 }
 
-function gapView({ tunnel }: Participant, nowMs: number): Pick<Connection, "resuming"> {
+function gapView({ paths: { tunnel } }: Participant, nowMs: number): Pick<Connection, "resuming"> {
   if (tunnel.kind !== "interrupted") return {};
   const sinceMs = Math.max(0, Math.round(nowMs - tunnel.sinceMs));
   return { resuming: { streams: tunnel.streams, sinceMs } };
@@ -100,14 +105,14 @@ export function modelView(participant: Participant, nowMs: number): ModelEntry {
   return {
     id: participant.id,
     object: "model",
-    created: Math.floor(participant.joinedAt / 1000),
+    created: Math.floor(participant.presence.joinedAt / 1000),
     owned_by: participant.nickname,
     name: `${participant.nickname} (${participant.model})`,
     service: {
       nickname: participant.nickname,
       model: participant.model,
       endpoint: participant.endpoint,
-      capabilities: participant.capabilities,
+      capabilities: participant.learned.capabilities,
       connection: connectionView(participant, nowMs),
       load: loadView(participant),
     },
@@ -120,7 +125,7 @@ export function modelViews(room: Room, nowMs: number): ModelEntry[] {
 
 /** Every participant that is online, ready ones first, otherwise in join order; stand-ins as in every list. Contract §4. */
 function onlineReadyFirst(room: Room, nowMs: number): Participant[] {
-  const online = [...room.participants.values()].filter((one) => one.status === "online");
+  const online = [...room.participants.values()].filter((one) => one.presence.status === "online");
   const ready = online.filter((one) => readinessOf(one) === "ready");
   const others = online.filter((one) => readinessOf(one) !== "ready");
   return standInsLast(room, [...ready, ...others], nowMs);
@@ -128,7 +133,10 @@ function onlineReadyFirst(room: Room, nowMs: number): Participant[] {
 
 /** How busy a participant is. */
 export function loadView(participant: Participant): Load {
-  const { active, queued, limit, limitFrom, reported } = participant;
+  const {
+    load: { active, queued, limit, limitFrom },
+    learned: { reported },
+  } = participant;
   const machine = sharedMachine(participant);
   const { elsewhere } = reported;
   return {
@@ -139,7 +147,7 @@ export function loadView(participant: Participant): Load {
 }
 
 /** With one participant, or without slots, its machine says nothing more than the participant. */
-function sharedMachine({ machine }: Participant): Load["machine"] {
+function sharedMachine({ load: { machine } }: Participant): Load["machine"] {
   if (machine === undefined) return undefined;
   const { id, active, limit, members } = machine;
   if (members.size <= 1 || !Number.isFinite(limit)) return undefined;
@@ -147,8 +155,8 @@ function sharedMachine({ machine }: Participant): Load["machine"] {
 }
 
 function pathOf(participant: Participant): Connection["path"] {
-  if (participant.tunnel.kind !== "closed") return "tunnel";
-  return participant.direct.kind === "refused" ? "none" : "direct";
+  if (participant.paths.tunnel.kind !== "closed") return "tunnel";
+  return participant.paths.direct.kind === "refused" ? "none" : "direct";
 }
 
 /**
@@ -165,7 +173,12 @@ export function anthropicModels(room: Room, nowMs: number): AnthropicModelList {
   return { data, has_more: false, first_id, last_id: data.at(-1)?.id ?? null };
 }
 
-export function anthropicModel({ id, nickname, model, joinedAt }: Participant): AnthropicModel {
+export function anthropicModel({
+  id,
+  nickname,
+  model,
+  presence: { joinedAt },
+}: Participant): AnthropicModel {
   return entry(id, `${nickname} (${model})`, joinedAt);
 }
 

@@ -1,12 +1,10 @@
 import type { Usage } from "@roomhub/protocol";
-import { roomsToWake } from "../domain/machine.ts";
+import { roomsToWake, occupySlot, releaseSlot } from "../domain/slots.ts";
 import {
   type CredentialUse,
   type Machine,
   mustLoad,
-  occupySlot,
   type Participant,
-  releaseSlot,
   type SlotHolder,
 } from "../domain/participant.ts";
 import type { Pace, ResponseForm } from "../domain/placement/pace.ts";
@@ -75,8 +73,8 @@ export class Attempt implements ResponseSink {
     this.participant = participant;
     this.#listener = listener;
     this.options = options;
-    this.credentials = participant.credentials;
-    this.#pace = participant.pace;
+    this.credentials = participant.learned.credentials;
+    this.#pace = participant.learned.pace;
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {
@@ -104,7 +102,9 @@ export class Attempt implements ResponseSink {
 
   /** Whether to look for another participant now: its tunnel has been interrupted for 2 s; once a second. */
   isLookDue(nowMs: number): boolean {
-    const { tunnel } = this.participant;
+    const {
+      paths: { tunnel },
+    } = this.participant;
     if (tunnel.kind !== "interrupted" || nowMs - tunnel.sinceMs < moveAfterMs) return false;
     if (nowMs - this.#lookedMs < lookEveryMs) return false;
     this.#lookedMs = nowMs;
@@ -177,5 +177,5 @@ type Shows = "speed" | "load" | "nothing";
 /** What the next request at a participant can show of its speed. */
 function showsOf(participant: Participant): Shows {
   if (!mustLoad(participant)) return "speed";
-  return participant.active === 0 ? "load" : "nothing";
+  return participant.load.active === 0 ? "load" : "nothing";
 }

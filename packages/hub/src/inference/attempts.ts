@@ -168,8 +168,8 @@ export class Attempts implements AttemptListener {
 
   #succeeded({ participant, credentials }: Attempt): void {
     credentials.haveWorked = true;
-    if (participant.overloadedUntilMs === undefined) return;
-    participant.overloadedUntilMs = undefined;
+    if (participant.load.overloadedUntilMs === undefined) return;
+    participant.load.overloadedUntilMs = undefined;
     this.#deps.queues.wake(participant.roomCode);
   }
 
@@ -243,7 +243,7 @@ export class Attempts implements AttemptListener {
     const { participant } = attempt;
     try {
       const end = this.delivery.end(this.#handedOver);
-      if (this.delivery.hasHiddenTimings) participant.reportsUsageItself = true;
+      if (this.delivery.hasHiddenTimings) participant.learned.reportsUsageItself = true;
       if (this.#mayRemember) this.#rememberResponse(participant);
       if (end.kind === "provider-error")
         this.#request.settle(withoutSecrets(end.error, attempt.options.scrubber));
@@ -281,7 +281,7 @@ export class Attempts implements AttemptListener {
     const { participant, refusal } = attempt;
     const text = scrubbed(attempt, body.toString("utf8"));
     if (attempt.options.requestsUsage && refusesStreamOptions(status, text)) {
-      participant.refusesStreamUsage = true;
+      participant.learned.refusesStreamUsage = true;
       return this.#sendWithoutUsage(attempt);
     }
     if (refusal === "busy") {
@@ -350,7 +350,7 @@ export class Attempts implements AttemptListener {
     const { participant } = attempt;
     // A budget, a context and a moment of too much work say nothing about reliability.
     if (cause !== "budget" && cause !== "context" && cause !== 503) {
-      participant.pace.noteFailure(this.#deps.nowMs());
+      participant.learned.pace.noteFailure(this.#deps.nowMs());
     }
     attempt.cancel(error.message);
     this.#routing.noteFailure({ participant, error, hints: this.delivery.refusalHints() });

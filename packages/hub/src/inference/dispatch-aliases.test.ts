@@ -52,11 +52,11 @@ describe("a request through an alias", () => {
     room.send();
     const second = room.send();
     const [ana, bob] = room.room.participants.values();
-    if (ana !== undefined) ana.status = "offline";
+    if (ana !== undefined) ana.presence.status = "offline";
     room.wake();
     expect(room.called()).toEqual(["ana", "bob"]);
     expect(second.ledger()).toEqual(["llm.request"]);
-    expect([ana?.queued, bob?.queued]).toEqual([0, 0]);
+    expect([ana?.load.queued, bob?.load.queued]).toEqual([0, 0]);
   });
 
   test("that waits goes on waiting at the next target, with the deadline that it had", () => {
@@ -66,9 +66,9 @@ describe("a request through an alias", () => {
     const waiting = room.send();
     room.pass(40_000);
     const [ana, bob] = room.room.participants.values();
-    if (ana !== undefined) ana.status = "offline";
+    if (ana !== undefined) ana.presence.status = "offline";
     room.wake();
-    expect([ana?.queued, bob?.queued]).toEqual([0, 1]);
+    expect([ana?.load.queued, bob?.load.queued]).toEqual([0, 1]);
     room.pass(20_001);
     expect(waiting.ending()).toMatchObject({
       name: "llm.error",
@@ -76,7 +76,7 @@ describe("a request through an alias", () => {
       queueMs: 60_001,
       alias: "claude-*",
     });
-    expect(bob?.queued).toBe(0);
+    expect(bob?.load.queued).toBe(0);
   });
 
   test("is refused with a participant's reason when no target can take it", () => {
@@ -136,9 +136,9 @@ test("requests that are at different targets of one alias do not hold each other
   room.send("big");
   const [ana] = room.room.participants.values();
   if (ana === undefined) throw new Error("there is no ana");
-  ana.status = "offline";
+  ana.presence.status = "offline";
   const atBob = room.send();
-  ana.status = "online";
+  ana.presence.status = "online";
   room.send("coder");
   const atAna = room.send();
   const runningAtAna = room.call();
@@ -216,7 +216,8 @@ describe("whatever happens to participants and requests", () => {
             if (step.kind === "pass") room.pass(step.ms);
             if (step.kind === "toggle") {
               const one = all[step.participant];
-              if (one !== undefined) one.status = one.status === "online" ? "offline" : "online";
+              if (one !== undefined)
+                one.presence.status = one.presence.status === "online" ? "offline" : "online";
               room.wake();
             }
           }
@@ -227,7 +228,7 @@ describe("whatever happens to participants and requests", () => {
             expect(one.settledCount()).toBe(1);
             expect(one.ledger().filter((name) => name !== "llm.request")).toHaveLength(1);
           }
-          expect(all.map(({ queued, awaited }) => [queued, awaited])).toEqual(
+          expect(all.map(({ load: { queued, awaited } }) => [queued, awaited])).toEqual(
             all.map(() => [0, 0]),
           );
           for (const { requestId } of room.events.filter(({ name }) => name === "llm.request")) {

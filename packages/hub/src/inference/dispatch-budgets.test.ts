@@ -40,7 +40,7 @@ describe("a request that a participant refuses for its budget", () => {
     const bench = createBench([ana!, bob!]);
     bench.send();
     bench.call().refuse(refusal, 30);
-    expect(ana?.pace.isDoubtful(1_000)).toBe(false);
+    expect(ana?.learned.pace.isDoubtful(1_000)).toBe(false);
   });
 
   test("may be sent to three participants beside those that refused it", () => {
@@ -124,7 +124,7 @@ describe("a participant whose budget is used up", () => {
     const bench = createBench(people("ana"));
     bench.send();
     bench.call().refuse("budget", seconds);
-    expect(bench.room.participants.get("ana")?.restsUntilMs).toBe(1_000 + rest * 1_000);
+    expect(bench.room.participants.get("ana")?.load.restsUntilMs).toBe(1_000 + rest * 1_000);
   });
 });
 

@@ -14,7 +14,7 @@ function createLab() {
     ...{ bench, ana, ben },
     sendOwn: () => bench.send({ address: "owner", clientKey: "rhc_ana" }),
     comeOnline: () => {
-      ana.status = "online";
+      ana.presence.status = "online";
       bench.queues.participantsChanged("ABC234");
     },
     end: () => bench.calls.findLast(({ participant }) => participant === ana)?.respond(200, "{}"),
@@ -26,10 +26,10 @@ function createLab() {
 test("a participant that comes online is a candidate for the requests that wait already", () => {
   const { bench, ana, ben, comeOnline, served } = createLab();
   for (const address of ["a", "b", "c"]) bench.send({ address });
-  expect([ben.queued, ana.queued]).toEqual([3, 0]);
+  expect([ben.load.queued, ana.load.queued]).toEqual([3, 0]);
   comeOnline();
   expect(served()).toEqual(["ben", "ana"]);
-  expect([ben.queued, ana.queued]).toEqual([2, 2]);
+  expect([ben.load.queued, ana.load.queued]).toEqual([2, 2]);
 });
 
 test("a participant that goes offline is a candidate no more, and neither has any once all are served", () => {
@@ -37,13 +37,13 @@ test("a participant that goes offline is a candidate no more, and neither has an
   for (const address of ["a", "b", "c"]) bench.send({ address });
   comeOnline();
   end();
-  ana.status = "offline";
+  ana.presence.status = "offline";
   bench.queues.participantsChanged("ABC234");
-  expect([ben.queued, ana.queued]).toEqual([1, 0]);
-  ana.status = "online";
+  expect([ben.load.queued, ana.load.queued]).toEqual([1, 0]);
+  ana.presence.status = "online";
   bench.queues.participantsChanged("ABC234");
   for (const call of bench.calls) call.respond(200, "{}");
-  expect([ben.queued, ana.queued]).toEqual([0, 0]);
+  expect([ben.load.queued, ana.load.queued]).toEqual([0, 0]);
 });
 
 test("requests for any participant wait for one that a stand-in stands in for, and are the stand-in's once it is offline", () => {
@@ -51,8 +51,8 @@ test("requests for any participant wait for one that a stand-in stands in for, a
   const demo = aParticipant({ id: "demo", isStandIn: true });
   const bench = createBench([demo, real]);
   for (const address of ["a", "b"]) bench.send({ address });
-  expect([real.queued, demo.queued]).toEqual([1, 0]);
-  real.status = "offline";
+  expect([real.load.queued, demo.load.queued]).toEqual([1, 0]);
+  real.presence.status = "offline";
   bench.queues.participantsChanged("ABC234");
   expect(bench.calls.map(({ participant }) => participant.id)).toEqual(["real", "demo"]);
 });

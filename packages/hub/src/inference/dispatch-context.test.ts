@@ -95,11 +95,11 @@ describe("a request that is longer than a participant's context", () => {
 
   test("waits for a participant at capacity, and does not return to the small one", () => {
     const room = startRoom();
-    room.room.participants.get("large")!.active = 4;
+    room.room.participants.get("large")!.load.active = 4;
     room.send();
     room.call().respond(400, refusal);
     expect(room.served()).toEqual(["small"]);
-    room.room.participants.get("large")!.active = 0;
+    room.room.participants.get("large")!.load.active = 0;
     room.queues.wake(room.room.code);
     expect(room.served()).toEqual(["small", "large"]);
   });
@@ -209,8 +209,8 @@ test.each(["m", "*"])(
 test("a refusal ends that a participant is tried first", () => {
   const room = startRoom();
   const large = room.room.participants.get("large");
-  large?.pace.noteFirst("whole", { promptBytes: 8_000, coldBytes: 8_000 }, 400, 1_000);
-  large?.pace.noteFirst("whole", { promptBytes: 1_000, coldBytes: 1_000 }, 50, 1_000);
+  large?.learned.pace.noteFirst("whole", { promptBytes: 8_000, coldBytes: 8_000 }, 400, 1_000);
+  large?.learned.pace.noteFirst("whole", { promptBytes: 1_000, coldBytes: 1_000 }, 50, 1_000);
   room.send();
   room.call().respond(400, '{"error":{"message":"messages[0] is not supported"}}');
   room.send({ messages: "another prompt ".repeat(500) });

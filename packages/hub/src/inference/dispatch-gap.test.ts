@@ -26,9 +26,9 @@ function inGap(
   }
   if (waitedMs > 0) bench.pass(waitedMs);
   const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
-  ana.tunnel = { kind: "interrupted", streams: 1, sinceMs: bench.deps.nowMs(), before };
+  ana.paths.tunnel = { kind: "interrupted", streams: 1, sinceMs: bench.deps.nowMs(), before };
   function resume(): void {
-    ana.tunnel = { kind: "open", ...before };
+    ana.paths.tunnel = { kind: "open", ...before };
     call.sink.onResumed?.();
     bench.queues.wake(bench.room.code);
   }
@@ -67,9 +67,13 @@ describe("a stream whose tunnel lost its connection", () => {
       stage: "client",
       code: "client_disconnected",
     });
-    expect([call.cancelled === undefined, ana.active, bench.calls.length]).toEqual([false, 1, 1]);
+    expect([call.cancelled === undefined, ana.load.active, bench.calls.length]).toEqual([
+      false,
+      1,
+      1,
+    ]);
     resume();
-    expect([ana.active, bench.calls.length]).toEqual([1, 1]);
+    expect([ana.load.active, bench.calls.length]).toEqual([1, 1]);
     call.sink.onClosed();
     expect([bench.calls.length, next.ledger()]).toEqual([2, ["llm.request"]]);
     expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
@@ -130,7 +134,7 @@ describe("a request without a byte whose tunnel lost its connection", () => {
       expect(bench.calls).toHaveLength(1);
       bench.pass(1);
       expect(bench.calls.map(({ participant }) => participant.id)).toEqual(["ana", "bob"]);
-      expect([call.cancelled === undefined, ana.active]).toEqual([false, 1]);
+      expect([call.cancelled === undefined, ana.load.active]).toEqual([false, 1]);
       bench.call().head();
       bench.call().data(chatStream([chunk({ content: "one" }), finish, done]));
       bench.call().end();

@@ -1,8 +1,7 @@
 import type { Limits } from "@roomhub/protocol";
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Machines } from "../domain/machine.ts";
-import { isFull } from "../domain/participant.ts";
+import { Machines, isFull } from "../domain/slots.ts";
 import { modelChanged } from "../domain/room.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { createBench } from "./dispatch.fixture.ts";
@@ -12,7 +11,9 @@ const messages = [{ role: "user", content: "x".repeat(9_980) }];
 /** Two participants of one slot that compute 10 KB in a second each, and hold a slot for 3 s. */
 function startRoom(limits: Partial<Limits> = {}) {
   const participants = ["ana", "ben"].map((id) => aParticipant({ id, limit: 1, model: "m" }));
-  for (const { pace } of participants) {
+  for (const {
+    learned: { pace },
+  } of participants) {
     for (const kilobytes of [1, 10]) {
       pace.noteFirst(
         "whole",
@@ -47,11 +48,11 @@ describe("a request whose prompt is warm at a participant that is at capacity", 
     const room = startBusy(2_500);
     const second = room.send("s");
     expect(room.calls).toHaveLength(1);
-    expect(room.participants[0]).toMatchObject({ awaited: 1, queued: 1 });
+    expect(room.participants[0]!.load).toMatchObject({ awaited: 1, queued: 1 });
     room.first.respond(200, "{}");
     expect(room.call()).toMatchObject({ participant: { id: "ana" } });
     expect(second.ledger()).toEqual(["llm.request"]);
-    expect(room.participants[0]).toMatchObject({ awaited: 0, queued: 0, active: 1 });
+    expect(room.participants[0]!.load).toMatchObject({ awaited: 0, queued: 0, active: 1 });
   });
 
   test("is served elsewhere at once when its slot will be busy for longer", () => {
@@ -67,7 +68,7 @@ describe("a request whose prompt is warm at a participant that is at capacity", 
     expect(room.calls).toHaveLength(1);
     room.pass(20);
     expect(room.call().participant.id).toBe("ben");
-    expect(room.participants[0]).toMatchObject({ awaited: 0, queued: 0 });
+    expect(room.participants[0]!.load).toMatchObject({ awaited: 0, queued: 0 });
   });
 
   test("holds up no other request for the same model", () => {
@@ -80,11 +81,11 @@ describe("a request whose prompt is warm at a participant that is at capacity", 
   test("still waits for it when others are routed again meanwhile, and others wait behind it", () => {
     const room = startBusy(2_500);
     room.send("s");
-    room.participants[0]!.awaited++; // another one, behind it
+    room.participants[0]!.load.awaited++; // another one, behind it
     room.pass(100);
     room.queues.wake("ABC234");
     expect(room.calls).toHaveLength(1);
-    expect(room.participants[0]).toMatchObject({ awaited: 2, queued: 1 });
+    expect(room.participants[0]!.load).toMatchObject({ awaited: 2, queued: 1 });
   });
 
   test("is served elsewhere at once when the queue is full", () => {
@@ -92,13 +93,13 @@ describe("a request whose prompt is warm at a participant that is at capacity", 
     const second = room.send("s");
     expect(room.call().participant.id).toBe("ben");
     expect(second.client.error).toBeUndefined();
-    expect(room.participants[0]).toMatchObject({ awaited: 0, queued: 0 });
+    expect(room.participants[0]!.load).toMatchObject({ awaited: 0, queued: 0 });
   });
 
   test("that is cancelled while it waits leaves nothing behind", () => {
     const room = startBusy(2_500);
     room.send("s").dispatch.onGone();
-    expect(room.participants[0]).toMatchObject({ awaited: 0, queued: 0, active: 1 });
+    expect(room.participants[0]!.load).toMatchObject({ awaited: 0, queued: 0, active: 1 });
   });
 });
 
@@ -108,8 +109,8 @@ test("what requests show of a participant's speed is noted when they complete", 
   room.send("s");
   room.pass(4_000);
   room.call().respond(200, "{}");
-  expect(ana?.pace.expectedFirstMs("whole", 10_000, 5_000)).toBeGreaterThan(1_500);
-  expect(ana?.startedMs).toEqual([]);
+  expect(ana?.learned.pace.expectedFirstMs("whole", 10_000, 5_000)).toBeGreaterThan(1_500);
+  expect(ana?.load.startedMs).toEqual([]);
 });
 
 test("a session goes to another participant for a while after a request failed at its own", () => {
@@ -147,7 +148,7 @@ test("a session that a stand-in has is drawn anew once another participant is th
     return bench.call().participant.id;
   };
   expect(served()).toBe("demo");
-  for (const one of others) one.status = "online";
+  for (const one of others) one.presence.status = "online";
   const first = served();
   expect(first).not.toBe("demo");
   expect(Array.from({ length: 8 }, served)).toEqual(Array.from({ length: 8 }, () => first));
@@ -160,8 +161,8 @@ test("what a request of the model before shows is not noted of the present one",
   modelChanged(room, ana!);
   pass(4_000);
   call().respond(200, "{}");
-  expect(ana?.pace.expectedFirstMs("whole", 10_000, 5_000)).toBeUndefined();
-  expect(ana?.pace.expectedSlotMs([5_000], 0, 5_000)).toBeUndefined();
+  expect(ana?.learned.pace.expectedFirstMs("whole", 10_000, 5_000)).toBeUndefined();
+  expect(ana?.learned.pace.expectedSlotMs([5_000], 0, 5_000)).toBeUndefined();
 });
 
 test("cached tokens that a provider reports count instead of what was expected to be warm", () => {
@@ -177,18 +178,19 @@ test("cached tokens that a provider reports count instead of what was expected t
     if (call.participant !== ana) throw new Error("ben should not be faster");
   }
   // A tenth of 10 KB was computed in 100 ms each time.
-  expect(ana?.pace.expectedFirstMs("whole", 10_000, 4_000)).toBeCloseTo(1_000, -2);
+  expect(ana?.learned.pace.expectedFirstMs("whole", 10_000, 4_000)).toBeCloseTo(1_000, -2);
 });
 
 test("a request that loads the model shows how long loading takes, those that wait for it show nothing", () => {
   const room = startRoom();
   const [ana] = room.participants;
-  Object.assign(ana!, { loadedModels: [], limit: 2 });
+  ana!.learned.loadedModels = [];
+  ana!.load.limit = 2;
   for (const session of ["s1", "s2"]) room.send({ model: "ana", session });
   room.pass(9_000);
   for (const call of room.calls) call.respond(200, "{}");
-  expect(ana?.pace.loadMs).toBeCloseTo(9_000, -3);
-  expect(ana?.pace.expectedFirstMs("whole", 10_000, 10_000)).toBeCloseTo(1_000, -1);
+  expect(ana?.learned.pace.loadMs).toBeCloseTo(9_000, -3);
+  expect(ana?.learned.pace.expectedFirstMs("whole", 10_000, 10_000)).toBeCloseTo(1_000, -1);
 });
 
 test("the end of a request wakes the rooms of its machine, which its participant may have left", () => {
@@ -223,10 +225,10 @@ describe("whatever is sent, and however it ends", () => {
     const participants = [ana!, ben!, carl];
     const bench = createBench(participants);
     for (const one of [ana!, ben!]) {
-      Object.assign(one, { limit: 2, limitFrom: "declared" });
+      Object.assign(one.load, { limit: 2, limitFrom: "declared" });
       machines.assign(one, "00000000");
     }
-    return { bench, participants, machine: ana!.machine! };
+    return { bench, participants, machine: ana!.load.machine! };
   }
 
   test("no slot is exceeded or leaked, machines are respected, and the interface's selectors hold", () => {
@@ -262,7 +264,9 @@ describe("whatever is sent, and however it ends", () => {
           if (what === "leave") sent[index % Math.max(1, sent.length)]?.dispatch.onGone();
           if (what === "sweep") bench.pass(ms);
           for (const started of bench.calls.slice(callsBefore)) open.add(started);
-          for (const { active, limit, startedMs, awaited, queued } of participants) {
+          for (const {
+            load: { active, limit, startedMs, awaited, queued },
+          } of participants) {
             expect(active).toBeLessThanOrEqual(limit);
             expect(startedMs).toHaveLength(active);
             expect(Math.min(awaited, queued - awaited)).toBeGreaterThanOrEqual(0);
@@ -271,7 +275,9 @@ describe("whatever is sent, and however it ends", () => {
         }
         for (const { dispatch } of sent) dispatch.onGone();
         for (const call of open) close(call);
-        for (const { active, queued, awaited } of [...participants]) {
+        for (const {
+          load: { active, queued, awaited },
+        } of [...participants]) {
           expect([active, queued, awaited]).toEqual([0, 0, 0]);
         }
         expect([machine.active, machine.startedMs, bench.inFlight.size]).toEqual([0, [], 0]);

@@ -171,9 +171,9 @@ describe("another attempt", () => {
     const bench = createBench(participants);
     bench.send();
     bench.call().sink.onFailure({ code: "provider_error", message: "refused" });
-    expect(participants.map((each) => each.active)).toEqual([1, 1]);
+    expect(participants.map((each) => each.load.active)).toEqual([1, 1]);
     bench.calls[0]?.sink.onClosed();
-    expect(participants.map((each) => each.active)).toEqual([0, 1]);
+    expect(participants.map((each) => each.load.active)).toEqual([0, 1]);
   });
 
   test("gets nothing any more from the first", () => {
@@ -206,7 +206,7 @@ describe("another attempt", () => {
     bench.call().respond(200, json);
     bench.send({ model: "ana" });
     const late = bench.call();
-    ana.credentials = { haveWorked: false, trial: undefined };
+    ana.learned.credentials = { haveWorked: false, trial: undefined };
     late.respond(200, json);
     bench.send({ model: "llama3" });
     bench.call().respond(403, "");
@@ -307,14 +307,14 @@ describe("a model server with too much to do", () => {
     bench.send();
     bench.call().respond(503, "");
     expect(bench.call().participant).toBe(bob);
-    expect(ana.pace.isDoubtful(bench.deps.nowMs())).toBe(false);
+    expect(ana.learned.pace.isDoubtful(bench.deps.nowMs())).toBe(false);
   });
 });
 
 describe("a participant that loads its model", () => {
   /** What its agent reports; the queue wakes at each change. */
   function report(bench: Bench, participant: Participant, readiness: Readiness): void {
-    participant.tunnel = { kind: "open", readiness, problem: "", sinceMs: 0 };
+    participant.paths.tunnel = { kind: "open", readiness, problem: "", sinceMs: 0 };
     bench.queues.wake(participant.roomCode);
   }
 
@@ -331,12 +331,12 @@ describe("a participant that loads its model", () => {
       const bench = createBench([ana]);
       report(bench, ana, "loading");
       const sent = bench.send({ model });
-      expect([bench.calls.length, ana.queued]).toEqual([0, 1]);
+      expect([bench.calls.length, ana.load.queued]).toEqual([0, 1]);
       bench.pass(20_000);
       report(bench, ana, "ready");
       bench.call().respond(200, json);
       expect(sent.ending()).toMatchObject({ name: "llm.complete", attempts: 1, queueMs: 20_000 });
-      expect(ana.queued).toBe(0);
+      expect(ana.load.queued).toBe(0);
     },
   );
 
@@ -473,7 +473,12 @@ describe("a participant that loads its model", () => {
 describe("refused credentials", () => {
   test("are tried by one request when a trial is due", () => {
     const [ana] = two() as [Participant];
-    ana.tunnel = { kind: "open", readiness: "needs-credentials", problem: "", sinceMs: 1_000 };
+    ana.paths.tunnel = {
+      kind: "open",
+      readiness: "needs-credentials",
+      problem: "",
+      sinceMs: 1_000,
+    };
     updateTrial(ana);
     const bench = createBench([ana]);
     bench.pass(4_999);

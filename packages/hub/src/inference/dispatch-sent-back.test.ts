@@ -82,7 +82,7 @@ describe("a request that an agent sends back since all slots are taken", () => {
     const bench = createBench([ana!]);
     bench.send();
     bench.call().refuse("busy", 1);
-    expect(ana?.pace.isDoubtful(1_000)).toBe(false);
-    expect([ana?.active, ana?.restsUntilMs]).toEqual([0, undefined]);
+    expect(ana?.learned.pace.isDoubtful(1_000)).toBe(false);
+    expect([ana?.load.active, ana?.load.restsUntilMs]).toEqual([0, undefined]);
   });
 });

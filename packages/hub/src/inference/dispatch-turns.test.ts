@@ -23,5 +23,5 @@ test("a request that failed holds no slot, and counts for no turn", () => {
   const bench = createBench([ana]);
   bench.send();
   bench.call().fail("provider_unreachable");
-  expect([ana.active, ana.startedMs, ana.runningFor]).toEqual([0, [], []]);
+  expect([ana.load.active, ana.load.startedMs, ana.load.runningFor]).toEqual([0, [], []]);
 });

@@ -1,6 +1,6 @@
 import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { expect, test } from "vitest";
-import { Machines } from "../domain/machine.ts";
+import { Machines } from "../domain/slots.ts";
 import type { Participant } from "../domain/participant.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { createBench, type FakeCall } from "./dispatch.fixture.ts";
@@ -23,7 +23,9 @@ function startRoom() {
   const participants = ["ana", "ben", "carl"].map((id) =>
     aParticipant({ id, agentId: `agent of ${id}`, limit: 1, model: "m" }),
   );
-  for (const { pace } of participants) {
+  for (const {
+    learned: { pace },
+  } of participants) {
     for (const form of ["stream", "whole"] as const) {
       for (const bytes of [1_000, 10_000]) {
         pace.noteFirst(form, { promptBytes: bytes, coldBytes: bytes }, bytes / 10, 1_000);
@@ -81,7 +83,7 @@ test("no request waits longer than 50 ms and the cost of its prompt beside a par
         for (const wait of waits) {
           if (wait.hasStarted || wait.sent.settledCount() > 0) continue;
           for (const one of participants) {
-            const isFree = one.active < one.limit && wait.mayUse(one);
+            const isFree = one.load.active < one.load.limit && wait.mayUse(one);
             const freeForMs = isFree ? (wait.freeForMs.get(one) ?? 0) + ms : 0;
             wait.freeForMs.set(one, freeForMs);
             expect(freeForMs).toBeLessThanOrEqual(50 + wait.costMs(one));
@@ -102,7 +104,8 @@ test("no request waits longer than 50 ms and the cost of its prompt beside a par
             mayUse: ({ id }) => model !== "ana" || id === "ana",
             costMs(one) {
               const form = isStream ? "stream" : "whole";
-              const ownMs = one.pace.expectedFirstMs(form, content.length + 200, nowMs) ?? 0;
+              const ownMs =
+                one.learned.pace.expectedFirstMs(form, content.length + 200, nowMs) ?? 0;
               const mostMs = Math.max(ownMs, costs.get(one) ?? 0);
               costs.set(one, mostMs);
               return mostMs;

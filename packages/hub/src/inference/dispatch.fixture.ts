@@ -238,8 +238,9 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     scrubberOf: () => (text) => text.replaceAll("sk-CANARY", "[redacted]"),
     owns: ({ proof }, participant) => proof.clientKey === `rhc_${participant.id}`,
     storedResponses: new StoredResponses(resolved.responsesPerRoom),
-    participantRests: (participant, untilMs) => void (participant.restsUntilMs = untilMs),
-    participantOverloaded: (participant, untilMs) => void (participant.overloadedUntilMs = untilMs),
+    participantRests: (participant, untilMs) => void (participant.load.restsUntilMs = untilMs),
+    participantOverloaded: (participant, untilMs) =>
+      void (participant.load.overloadedUntilMs = untilMs),
     reportBug: (error) => void bugs.push(error),
   };
 

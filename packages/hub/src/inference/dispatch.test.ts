@@ -354,7 +354,7 @@ describe("a bug", () => {
     expect(client.error?.message).not.toContain("secret");
     expect(failure(ending()).stage).toBe("hub");
     expect(bench.bugs).toHaveLength(1);
-    expect(participant.active).toBe(0);
+    expect(participant.load.active).toBe(0);
   });
 });
 
@@ -363,13 +363,13 @@ describe("a slot", () => {
     const participant = ana();
     const bench = createBench([participant]);
     const { dispatch, settledCount } = bench.send();
-    expect(participant.active).toBe(1);
+    expect(participant.load.active).toBe(1);
     dispatch.onGone();
-    expect([settledCount(), participant.active]).toEqual([1, 1]);
+    expect([settledCount(), participant.load.active]).toEqual([1, 1]);
     expect(bench.call().cancelled).toContain("client disconnected");
     bench.call().sink.onClosed();
     bench.call().sink.onClosed();
-    expect(participant.active).toBe(0);
+    expect(participant.load.active).toBe(0);
   });
 
   test("goes to a waiting request, and the event has the waiting time", () => {
@@ -377,10 +377,10 @@ describe("a slot", () => {
     const bench = createBench([participant]);
     bench.send();
     const waiting = bench.send();
-    expect([waiting.ledger(), participant.queued]).toEqual([[], 1]);
+    expect([waiting.ledger(), participant.load.queued]).toEqual([[], 1]);
     bench.pass(2_500);
     bench.call().respond(200, json);
-    expect([waiting.ledger(), participant.queued]).toEqual([["llm.request"], 0]);
+    expect([waiting.ledger(), participant.load.queued]).toEqual([["llm.request"], 0]);
     bench.call().respond(200, json);
     expect(complete(waiting.ending()).queueMs).toBe(2_500);
     expect(waiting.client.headers["x-roomhub-queue-ms"]).toBe("2500");
@@ -394,7 +394,7 @@ describe("a slot", () => {
     const { client, ending } = bench.send();
     expect(client.error).toMatchObject({ code: "queue_full", status: 429, stage: "queue" });
     expect(failure(ending()).queueMs).toBe(0);
-    expect(participant.queued).toBe(1);
+    expect(participant.load.queued).toBe(1);
   });
 
   test("is no longer waited for when its participant goes", () => {
@@ -402,10 +402,10 @@ describe("a slot", () => {
     const bench = createBench([participant]);
     bench.send();
     const { client } = bench.send();
-    participant.status = "offline";
+    participant.presence.status = "offline";
     bench.queues.wake("ABC234");
     expect(client.error?.code).toBe("participant_offline");
-    expect(participant.queued).toBe(0);
+    expect(participant.load.queued).toBe(0);
   });
 });
 
@@ -434,7 +434,7 @@ describe("a client that goes away", () => {
         expect(settledCount()).toBe(1);
         expect(bench.call().cancelled === undefined).toBe(first !== undefined);
         bench.call().sink.onClosed();
-        expect([participant.active, participant.queued]).toEqual([0, 0]);
+        expect([participant.load.active, participant.load.queued]).toEqual([0, 0]);
         expect(bench.inFlight.size).toBe(first === undefined ? 0 : 1);
       }
     }
@@ -568,7 +568,7 @@ test("in whatever order things happen, each request ends once and all counters a
         if (step === "send stream") sent.push(bench.send({ stream: true, surface: "responses" }));
         if (step === "hand over") one.client.handOver?.();
         if (step === "offline") {
-          participants[1]!.status = "offline";
+          participants[1]!.presence.status = "offline";
           bench.queues.wake("ABC234");
         }
       }
@@ -583,7 +583,10 @@ test("in whatever order things happen, each request ends once and all counters a
         expect(names.length).toBeLessThanOrEqual(3);
       }
       expect(bench.bugs).toEqual([]);
-      for (const { active, queued } of participants) expect([active, queued]).toEqual([0, 0]);
+      for (const {
+        load: { active, queued },
+      } of participants)
+        expect([active, queued]).toEqual([0, 0]);
     }),
     { numRuns: 150 },
   );

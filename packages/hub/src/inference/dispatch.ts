@@ -289,7 +289,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const { room, startedMs } = this.#call;
     const { firstContentMs, usage } = this.#attempts.delivery;
     const endMs = nowMs();
-    if (facts.participant !== undefined) facts.participant.lastUsedMs = endMs;
+    if (facts.participant !== undefined) facts.participant.presence.lastUsedMs = endMs;
     const metrics = metricsOf((firstContentMs ?? endMs) - startedMs, endMs - startedMs, usage);
     emit.llmComplete(room.code, completePayload(facts, metrics));
   }

@@ -72,8 +72,8 @@ export class QueuePlace implements QueueEntry {
 
   /** @param hold - for which participant it waits, when others are free */
   wait(hold: Hold | undefined): void {
-    if (this.#hold !== undefined) this.#hold.participant.awaited--;
-    if (hold !== undefined) hold.participant.awaited++;
+    if (this.#hold !== undefined) this.#hold.participant.load.awaited--;
+    if (hold !== undefined) hold.participant.load.awaited++;
     this.#hold = hold;
   }
 

@@ -26,9 +26,9 @@ class Waiting implements QueueEntry {
 
   tryToLeave(): boolean {
     this.tries++;
-    const free = this.candidates.find((one) => one.active < one.limit);
+    const free = this.candidates.find((one) => one.load.active < one.load.limit);
     if (free === undefined) return false;
-    free.active++;
+    free.load.active++;
     this.#left.push(this.name);
     return true;
   }
@@ -46,7 +46,7 @@ function bench(maxEntries = 256) {
   /** One slot of this participant becomes free, once for each. */
   const free = (participant: Participant, times = 1) => {
     for (let time = 0; time < times; time++) {
-      participant.active--;
+      participant.load.active--;
       queue.wake();
     }
   };
@@ -77,7 +77,7 @@ describe("whose turn it is", () => {
     const a = busy("a");
     for (const name of ["x1", "x2", "x3"]) add(name, "x", [a]);
     add("y1", "y", [a]);
-    a.limit = 4;
+    a.load.limit = 4;
     queue.wake();
     expect(left).toEqual(["x1", "y1", "x2"]);
   });
@@ -112,7 +112,7 @@ describe("the bound", () => {
     add("1", "x", [a]);
     add("2", "y", [a]);
     expect(() => add("3", "z", [a])).toThrow(expect.objectContaining({ code: "queue_full" }));
-    expect(a.queued).toBe(2);
+    expect(a.load.queued).toBe(2);
     add("retry", "z", [a], true);
     expect(queue.size).toBe(3);
   });
@@ -124,12 +124,12 @@ describe("the count of those waiting", () => {
     const [a, b] = [busy("a"), busy("b")];
     const left = add("left", "x", [a, b]);
     add("goes", "y", [b]);
-    expect([a.queued, b.queued]).toEqual([1, 2]);
+    expect([a.load.queued, b.load.queued]).toEqual([1, 2]);
     queue.remove(left);
     queue.remove(left);
-    expect([a.queued, b.queued, queue.size]).toEqual([0, 1, 1]);
+    expect([a.load.queued, b.load.queued, queue.size]).toEqual([0, 1, 1]);
     free(b);
-    expect([a.queued, b.queued, queue.size]).toEqual([0, 0, 0]);
+    expect([a.load.queued, b.load.queued, queue.size]).toEqual([0, 0, 0]);
   });
 });
 
@@ -145,7 +145,7 @@ describe("a wake from inside", () => {
       owned: [],
       isHolding: false,
       tryToLeave() {
-        if (a.active >= a.limit) return false;
+        if (a.load.active >= a.load.limit) return false;
         left.push(name);
         queue.wake();
         return true;
@@ -153,7 +153,7 @@ describe("a wake from inside", () => {
     });
     for (const name of ["1", "2", "3"]) queue.add(failing(name), false);
     add("4", "x", [a]);
-    a.active = 0;
+    a.load.active = 0;
     queue.wake();
     expect(left).toEqual(["1", "2", "3", "4"]);
     expect(queue.size).toBe(0);
@@ -177,7 +177,7 @@ describe("a wake from inside", () => {
     expect(() => queue.wake()).toThrow("bug");
     queue.remove(broken);
     add("next", "x", [a]);
-    a.active = 0;
+    a.load.active = 0;
     queue.wake();
     expect(left).toEqual(["next"]);
   });
@@ -205,7 +205,7 @@ describe("a wake from inside", () => {
       false,
     );
     queues.wake("ABC234");
-    a.active = 0;
+    a.load.active = 0;
     queues.wake("ABC234");
     expect(left).toEqual(["follower"]);
   });
@@ -230,7 +230,7 @@ test("whatever comes, goes and frees, no request waits while a candidate has cap
         const one = participants[which % 3] as Participant;
         const other = participants[(which >> 1) % 3] as Participant;
         if (kind === "free") {
-          if (one.active > 0) one.active--;
+          if (one.load.active > 0) one.load.active--;
           queue.wake();
         } else if (kind === "remove") {
           const entry = [...waiting][which];
@@ -244,12 +244,12 @@ test("whatever comes, goes and frees, no request waits while a candidate has cap
         expect(queue.size).toBe(waiting.size);
         for (const candidate of participants) {
           const mine = [...waiting].filter((entry) => entry.candidates.includes(candidate));
-          expect(candidate.queued).toBe(mine.length);
-          if (candidate.active < candidate.limit) expect(mine).toEqual([]);
+          expect(candidate.load.queued).toBe(mine.length);
+          if (candidate.load.active < candidate.load.limit) expect(mine).toEqual([]);
         }
       }
       for (const entry of waiting) queue.remove(entry);
-      expect(participants.map((one) => one.queued)).toEqual([0, 0, 0]);
+      expect(participants.map((one) => one.load.queued)).toEqual([0, 0, 0]);
     }),
   );
 });

@@ -67,7 +67,7 @@ export class RoomQueue {
     else this.#turns.add(entry, holdersOf(entry.candidates));
     this.#own.add(entry);
     this.#size++;
-    for (const candidate of entry.candidates) candidate.queued++;
+    for (const candidate of entry.candidates) candidate.load.queued++;
   }
 
   /** All that wait, in the order of their turns as it is now. */
@@ -79,7 +79,7 @@ export class RoomQueue {
     if (!this.#turns.remove(entry)) return;
     this.#own.remove(entry);
     this.#size--;
-    for (const candidate of entry.candidates) candidate.queued--;
+    for (const candidate of entry.candidates) candidate.load.queued--;
   }
 
   /** Other participants can serve requests now: those that wait are for them, too. */
@@ -101,9 +101,9 @@ export class RoomQueue {
 
   #setCandidates(entry: QueueEntry, candidates: readonly Participant[]): void {
     this.#own.remove(entry);
-    for (const candidate of entry.candidates) candidate.queued--;
+    for (const candidate of entry.candidates) candidate.load.queued--;
     entry.setCandidates?.(candidates);
-    for (const candidate of entry.candidates) candidate.queued++;
+    for (const candidate of entry.candidates) candidate.load.queued++;
     this.#own.add(entry);
   }
 
@@ -151,9 +151,9 @@ function areSame(some: readonly Participant[], others: readonly Participant[]): 
 function holdersOf(candidates: readonly Participant[]): SlotHolder[] {
   const sharing = new Set(candidates);
   // Each machine once, however many of the candidates are in front of it.
-  const machines = new Set(candidates.map(({ machine }) => machine));
+  const machines = new Set(candidates.map(({ load: { machine } }) => machine));
   for (const machine of machines) for (const one of machine?.members ?? []) sharing.add(one);
-  return [...sharing].flatMap(({ runningFor }) => runningFor);
+  return [...sharing].flatMap(({ load: { runningFor } }) => runningFor);
 }
 
 /** One queue per room, made when needed. */

@@ -174,7 +174,7 @@ export class Routing implements SelectionQuery {
   #noteHeld(participant: Participant | undefined): void {
     if (participant === undefined) this.held = undefined;
     else if (this.held?.participant !== participant) {
-      this.held = { participant, ahead: participant.awaited };
+      this.held = { participant, ahead: participant.load.awaited };
     }
   }
 

@@ -5,7 +5,7 @@ import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
 import type { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, Registration } from "../domain/participant.ts";
-import type { Machines } from "../domain/machine.ts";
+import type { Machines } from "../domain/slots.ts";
 import type { Registry } from "../domain/registry.ts";
 import type { Room } from "../domain/room.ts";
 import type { Trials } from "../domain/trials.ts";

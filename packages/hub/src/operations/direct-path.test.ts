@@ -37,7 +37,7 @@ describe("a join with liveness probe", () => {
     expect(office.watched).toEqual([]);
     expect(getParticipant(office.context, office.room, "ada")).not.toHaveProperty("liveness");
     office.pass(30_001);
-    expect(participant.status).toBe("offline");
+    expect(participant.presence.status).toBe("offline");
   });
 
   test("keeps it online by responses that are signs of life", async () => {
@@ -48,7 +48,7 @@ describe("a join with liveness probe", () => {
       office.pass(20_000);
       live(office, participant);
     }
-    expect(participant.status).toBe("online");
+    expect(participant.presence.status).toBe("online");
     expect(office.seen()).toEqual([]);
   });
 
@@ -188,9 +188,11 @@ describe("a probed participant without a use", () => {
     ]);
   });
 
-  test.each<[string, (office: Office, participant: { lastUsedMs: number }) => unknown]>([
+  test.each<
+    [string, (office: Office, participant: { presence: { lastUsedMs: number } }) => unknown]
+  >([
     ["a heartbeat", ({ context, room }) => recordHeartbeat(context, room, "ada", peerAt(home))],
-    ["a complete response", ({ context }, ada) => (ada.lastUsedMs = context.nowMs())],
+    ["a complete response", ({ context }, ada) => (ada.presence.lastUsedMs = context.nowMs())],
     ["a join again", (office) => office.join(probe)],
   ])("stays for another 24 h after %s", async (_what, use) => {
     const { office, participant, passDay } = await lab();

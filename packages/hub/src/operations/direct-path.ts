@@ -1,5 +1,5 @@
 import { shellWord, type Warning } from "@roomhub/protocol";
-import type { Participant, Registration } from "../domain/participant.ts";
+import type { Participant, Paths, Registration } from "../domain/participant.ts";
 import type { DirectReport } from "../domain/path-reports.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
@@ -33,9 +33,12 @@ function responded(
   { verdict, isLife }: Extract<DirectReport, { kind: "responded" }>,
 ): void {
   const { readiness, problem = "", sinceMs } = verdict;
-  participant.lastContactAt = context.wallMs();
-  participant.lastContactMs = context.nowMs();
-  const { direct, status } = participant;
+  participant.paths.lastContactAt = context.wallMs();
+  participant.paths.lastContactMs = context.nowMs();
+  const {
+    paths: { direct },
+    presence: { status },
+  } = participant;
   const isSame =
     direct.kind === "answered" && direct.readiness === readiness && direct.problem === problem;
   const hasChanged =
@@ -46,16 +49,16 @@ function responded(
 }
 
 function failed(context: OperationContext, participant: Participant, reason: string): void {
-  participant.lastContactMs = context.nowMs();
-  const isSame = participant.direct.kind === "failed";
+  participant.paths.lastContactMs = context.nowMs();
+  const isSame = participant.paths.direct.kind === "failed";
   const isSet = setDirect(participant, { kind: "failed", reason });
   if (isSet && !isSame) announceUpdate(context, participant);
 }
 
 /** @returns false when the hub may not dial the endpoint any more */
-function setDirect(participant: Participant, direct: Participant["direct"]): boolean {
-  if (participant.direct.kind === "refused") return false;
-  participant.direct = direct;
+function setDirect(participant: Participant, direct: Paths["direct"]): boolean {
+  if (participant.paths.direct.kind === "refused") return false;
+  participant.paths.direct = direct;
   updateTrial(participant);
   return true;
 }
@@ -68,7 +71,7 @@ function learned(
   const before = shownOf(participant);
   if (report.kind === "capabilities") takeCapabilities(participant, report.capabilities);
   // The agent knows better.
-  else if (participant.tunnel.kind !== "closed") return;
+  else if (participant.paths.tunnel.kind !== "closed") return;
   else if (report.kind === "loaded") {
     context.loadedUpdates.report(participant, report.models);
     announceLoadedModels(context);
@@ -81,15 +84,17 @@ function learned(
 
 /** Probes the endpoint of a participant that has just named it, so that a warning can say whether it responds. */
 export async function firstProbe(context: OperationContext, participant: Participant) {
-  if (participant.direct.kind === "untried" && participant.tunnel.kind === "closed") {
+  if (participant.paths.direct.kind === "untried" && participant.paths.tunnel.kind === "closed") {
     await context.paths.probe(participant);
   }
 }
 
 /** Why a participant that just registered cannot be reached, with the line that would work. Contract §3. */
 export function pathWarnings(participant: Participant): Warning[] {
-  if (participant.isTunnelOnly || participant.tunnel.kind !== "closed") return [];
-  const { direct } = participant;
+  if (participant.isTunnelOnly || participant.paths.tunnel.kind !== "closed") return [];
+  const {
+    paths: { direct },
+  } = participant;
   if (direct.kind !== "refused" && direct.kind !== "failed") return [];
   const line = `roomhub join ${participant.roomCode} --id ${participant.id} --model ${shellWord(participant.model)} --endpoint ${shellWord(participant.endpoint)}`;
   const message = `Requests cannot reach ${participant.id} yet: ${direct.reason}. On its own machine run: ${line}`;
@@ -165,7 +170,7 @@ function limitReached(what: string, per: "ROOM" | "ADDRESS"): HubError {
 export function isUnused({ limits, nowMs }: OperationContext, participant: Participant): boolean {
   return (
     participant.liveness === "probe" &&
-    participant.tunnel.kind === "closed" &&
-    nowMs() - participant.lastUsedMs > limits.participantExpiryMs
+    participant.paths.tunnel.kind === "closed" &&
+    nowMs() - participant.presence.lastUsedMs > limits.participantExpiryMs
   );
 }

@@ -1,6 +1,6 @@
 import type { InferenceProtocol, RouteExplanation } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { occupySlot } from "../domain/participant.ts";
+import { occupySlot } from "../domain/slots.ts";
 import { explainRoute } from "./explain-route.ts";
 import { createOffice, home } from "./operations.fixture.ts";
 
@@ -56,7 +56,7 @@ describe("a model's name", () => {
 
   test("skips a participant at capacity while another has room", async () => {
     const { ana, ask } = await lab();
-    ana.active = 2;
+    ana.load.active = 2;
     expect(verdicts(ask()).slice(0, 2)).toEqual([
       "ana full: 2 of 2 requests running, 0 queued for it",
       "bob asked: serves llama3:latest",
@@ -67,8 +67,8 @@ describe("a model's name", () => {
   test("waits for a participant without requests while others have the slots of its machine", async () => {
     const { ana, bob, carl, ask } = await lab();
     for (const one of [bob, carl]) occupySlot(one, { address: home, person: "eve" }, 0);
-    bob.direct = { kind: "failed", reason: "ECONNREFUSED" };
-    expect(ana.machine).toBe(carl.machine);
+    bob.paths.direct = { kind: "failed", reason: "ECONNREFUSED" };
+    expect(ana.load.machine).toBe(carl.load.machine);
     expect(verdicts(ask())[0]).toBe(
       "ana full: 0 of 2 requests running, 0 queued for it; 2 of 2 slots of its machine are taken, which it shares with 2 others",
     );
@@ -80,8 +80,8 @@ describe("a model's name", () => {
 
   test("waits when all are full, and is refused when too many wait already", async () => {
     const { ana, bob, ask } = await lab();
-    ana.active = 2;
-    bob.active = 2;
+    ana.load.active = 2;
+    bob.load.active = 2;
     expect(ask({ waiting: 2 })).toMatchObject({
       outcome: "waits",
       queue: { waiting: 2, limit: 3, waitMs: 60_000 },
@@ -119,7 +119,7 @@ describe("an id", () => {
       "carl asked: has that id",
       "dora standby: only while carl cannot be reached: an id comes before a model's name",
     ]);
-    carl.direct = { kind: "failed", reason: "ECONNREFUSED" };
+    carl.paths.direct = { kind: "failed", reason: "ECONNREFUSED" };
     expect(verdicts(ask({ model: "carl" })).slice(0, 2)).toEqual([
       "carl passed-over: ECONNREFUSED",
       "dora asked: serves carl",
@@ -130,7 +130,7 @@ describe("an id", () => {
 describe("anybody", () => {
   test.each(["*", "any"])("%s goes to one of those with room, at random", async (model) => {
     const { bob, ask } = await lab();
-    bob.direct = { kind: "failed", reason: "ECONNREFUSED" };
+    bob.paths.direct = { kind: "failed", reason: "ECONNREFUSED" };
     const told = ask({ model });
     expect(told.readAs).toBe("any");
     expect(verdicts(told)).toEqual([
@@ -143,7 +143,7 @@ describe("anybody", () => {
 
   test("goes to the only one with room, and waits for another when that fails", async () => {
     const { bob, carl, ask } = await lab();
-    for (const one of [bob, carl]) one.active = 2;
+    for (const one of [bob, carl]) one.load.active = 2;
     const told = ask({ model: "*" });
     expect(told.participants.map(({ verdict }) => verdict)).toEqual(["asked", "full", "full"]);
     expect(told.onFailure?.reason).toContain("another of them");
@@ -151,7 +151,7 @@ describe("anybody", () => {
 
   test("is not moved when there is no other", async () => {
     const { bob, carl, ask } = await lab();
-    for (const one of [bob, carl]) one.direct = { kind: "failed", reason: "ECONNREFUSED" };
+    for (const one of [bob, carl]) one.paths.direct = { kind: "failed", reason: "ECONNREFUSED" };
     expect(verdicts(ask({ model: "*" }))[0]).toBe("ana asked: the only one available now");
     expect(ask({ model: "*" }).onFailure).toEqual({
       movesTo: null,
@@ -183,7 +183,12 @@ describe("what a request by model name can expect", () => {
     const { ask, ana, bob, office } = await lab();
     const nowMs = office.context.nowMs();
     for (const bytes of [1_000, 5_000])
-      ana.pace.noteFirst("stream", { promptBytes: bytes, coldBytes: bytes }, bytes / 10, nowMs);
+      ana.learned.pace.noteFirst(
+        "stream",
+        { promptBytes: bytes, coldBytes: bytes },
+        bytes / 10,
+        nowMs,
+      );
     const key = office.context.keyedHash(`session ${office.room}`, "s1");
     const room = office.context.registry.room(office.room);
     room.placing.warm.note(ana, { session: key, borders: [], bytes: 3_000 }, nowMs);
@@ -193,19 +198,19 @@ describe("what a request by model name can expect", () => {
       bob: { waitMs: 0, warmBytes: 0 },
       carl: undefined,
     });
-    expect(bob.pace.promptBytesPerSecond("stream")).toBeUndefined();
+    expect(bob.learned.pace.promptBytesPerSecond("stream")).toBeUndefined();
   });
 
   test("is that of whole responses where no stream was measured", async () => {
     const { ask, ana, office } = await lab();
     const nowMs = office.context.nowMs();
-    ana.pace.noteFirst("whole", { promptBytes: 4_000, coldBytes: 4_000 }, 800, nowMs);
+    ana.learned.pace.noteFirst("whole", { promptBytes: 4_000, coldBytes: 4_000 }, 800, nowMs);
     expect(ask().participants[0]?.expected).toEqual({
       waitMs: 0,
       firstTokenMs: 800,
       promptBytesPerSecond: 5_000,
     });
-    ana.pace.noteFirst("stream", { promptBytes: 4_000, coldBytes: 4_000 }, 200, nowMs);
+    ana.learned.pace.noteFirst("stream", { promptBytes: 4_000, coldBytes: 4_000 }, 200, nowMs);
     expect(ask().participants[0]?.expected?.firstTokenMs).toBe(200);
   });
 
@@ -220,7 +225,9 @@ describe("what a request by model name can expect", () => {
   test("includes the wait for a participant at capacity that has the session in its cache", async () => {
     const { ask, ana, bob, office } = await lab();
     const nowMs = office.context.nowMs();
-    for (const { pace } of [ana, bob]) {
+    for (const {
+      learned: { pace },
+    } of [ana, bob]) {
       for (const bytes of [1_000, 5_000])
         pace.noteFirst("stream", { promptBytes: bytes, coldBytes: bytes }, bytes, nowMs);
       pace.noteSlot(500);
@@ -228,7 +235,7 @@ describe("what a request by model name can expect", () => {
     const key = office.context.keyedHash(`session ${office.room}`, "s1");
     const room = office.context.registry.room(office.room);
     room.placing.warm.note(bob, { session: key, borders: [], bytes: 4_000 }, nowMs);
-    Object.assign(bob, { active: 2, startedMs: [nowMs, nowMs] });
+    Object.assign(bob.load, { active: 2, startedMs: [nowMs, nowMs] });
     const told = ask({ session: "s1" });
     expect(told.outcome).toBe("waits");
     expect(verdicts(told)[1]).toBe(

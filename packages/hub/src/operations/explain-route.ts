@@ -12,7 +12,8 @@ import {
   selectTarget,
   selectorText,
 } from "../domain/aliases/model-field.ts";
-import { isFull, type Participant } from "../domain/participant.ts";
+import { isFull } from "../domain/slots.ts";
+import type { Participant } from "../domain/participant.ts";
 import {
   doubtOf,
   isAwaited,
@@ -33,7 +34,7 @@ import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../domai
 import { connectionView, loadView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
-import { Candidate } from "../domain/placement/place-request.ts";
+import { candidateFor } from "../domain/placement/place-request.ts";
 import { expectationOf } from "../domain/placement/placement.ts";
 
 interface Question {
@@ -169,7 +170,7 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     const reason = unroutableReason(participant, query.nowMs());
     return ["loading", `${reason}; a request waits until it is ready`];
   }
-  if (alone.kind === "busy" && participant.isCongested) {
+  if (alone.kind === "busy" && participant.load.isCongested) {
     return ["full", "its agent reads too slowly: a request waits until it has read what was sent"];
   }
   if (alone.kind === "busy" && isOverloaded(participant, query.nowMs)) {
@@ -295,11 +296,13 @@ function routeExpectation(
   { prompt, nowMs }: SelectionQuery,
 ): RouteExpectation {
   // Where no stream was measured, whole responses say something too.
-  const { pace } = participant;
+  const {
+    learned: { pace },
+  } = participant;
   const form: ResponseForm =
     pace.expectedFirstMs("stream", 0, nowMs()) === undefined ? "whole" : "stream";
   const warm = room.placing.warm.warmBytes(prompt, nowMs()).get(participant) ?? 0;
-  const candidate = new Candidate(participant, warm, undefined);
+  const candidate = candidateFor(participant, warm, undefined);
   const query = { promptBytes: prompt.bytes, form, nowMs: nowMs() };
   const { waitMs, firstMs } = expectationOf(candidate, query);
   const rate = pace.promptBytesPerSecond(form);

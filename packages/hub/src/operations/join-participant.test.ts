@@ -17,24 +17,24 @@ describe("a first join", () => {
     expect(outcome.isNew).toBe(true);
     expect(outcome.token).toMatch(/^rhp_[\w-]{43}$/);
     expect(outcome.participant).toMatchObject({
-      status: "online",
       baseUrl: "http://10.0.0.7:11434/v1",
-      direct: { kind: "answered" },
-      limit: 3,
       registrant: { address: home, hasOrigin: false },
-      capabilities: { openResponses: "unknown", chatCompletions: "unknown" },
+      learned: { capabilities: { openResponses: "unknown", chatCompletions: "unknown" } },
+      paths: { direct: { kind: "answered" } },
+      load: { limit: 3 },
+      presence: { status: "online" },
     });
     expect(JSON.stringify(office.events)).not.toContain("CANARY");
     expect(office.seen()).toEqual(["participant.joined ada", "participant.updated ada"]);
     expect(office.headersOf(outcome.participant)).toEqual(authHeaders);
     expect(office.woken).toContain(office.room);
     office.pass(30_000);
-    expect(outcome.participant.status).toBe("online");
+    expect(outcome.participant.presence.status).toBe("online");
   });
 
   test("has the limit that the hub assumes when it declares none", async () => {
     const office = createOffice({ limits: { assumedConcurrency: 17 } });
-    expect((await office.join()).participant.limit).toBe(17);
+    expect((await office.join()).participant.load.limit).toBe(17);
   });
 
   test("keeps the digest of its machine's secret, and the secret nowhere", async () => {
@@ -97,7 +97,7 @@ describe("a first join", () => {
     const office = createOffice();
     const { participant, warnings } = await office.join({ transport: "tunnel" });
     expect(office.probes).toEqual([]);
-    expect(participant.direct.kind).toBe("refused");
+    expect(participant.paths.direct.kind).toBe("refused");
     expect(warnings).toEqual([]);
   });
 
@@ -116,14 +116,14 @@ describe("a first join", () => {
     expect(warnings[0]?.message).toContain(
       `roomhub join ${office.room} --id ada --model 'it'\\''s mine' --endpoint http://10.0.0.7:11434`,
     );
-    expect(participant.status).toBe("online");
+    expect(participant.presence.status).toBe("online");
   });
 
   test("succeeds although the endpoint does not respond in time", async () => {
     const office = createOffice();
     office.behaviour.endpoint = "hangs";
     const { participant, warnings } = await office.join();
-    expect([participant.direct.kind, warnings]).toEqual(["untried", []]);
+    expect([participant.paths.direct.kind, warnings]).toEqual(["untried", []]);
   });
 
   test("with a token of an earlier life is a join like any other", async () => {
@@ -153,7 +153,7 @@ describe("joining again", () => {
     expect(again).toMatchObject({ isNew: false, token: undefined });
     expect(again.participant).toBe(first.participant);
     expect(again.participant).toMatchObject({ model: "qwen", specs: {}, config: {} });
-    expect(again.participant.tunnel.kind).toBe("open");
+    expect(again.participant.paths.tunnel.kind).toBe("open");
     expect(office.closedTunnels).toEqual([]);
     expect(office.headersOf(again.participant)).toEqual(authHeaders);
     expect(office.seen()).toEqual(["participant.updated ada"]);
@@ -213,7 +213,7 @@ describe("joining again", () => {
     office.pass(31_000);
     office.seen();
     await office.join();
-    expect(participant.status).toBe("online");
+    expect(participant.presence.status).toBe("online");
     expect(office.seen()).toEqual(["participant.updated ada"]);
   });
 });
@@ -257,7 +257,7 @@ describe("an offline id", () => {
   test("goes even though its endpoint once responded", async () => {
     const office = createOffice();
     const { participant } = await office.join();
-    expect(participant.direct.kind).toBe("answered");
+    expect(participant.paths.direct.kind).toBe("answered");
     office.pass(31_000);
     await expect(office.join({}, peerAt(elsewhere))).resolves.toMatchObject({ isNew: true });
   });

@@ -1,6 +1,6 @@
 import type { JoinRequest, Warning } from "@roomhub/protocol";
 import { mintClientKey, mintToken, type MintedToken } from "../credentials/tokens.ts";
-import { updateLimit } from "../domain/machine.ts";
+import { updateLimit } from "../domain/slots.ts";
 import type { Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
@@ -115,8 +115,8 @@ function register(
   if (existing !== undefined) requireReplaceable(existing);
   makeSpace(context, room, existing);
   const participant = newParticipant(context, room, registration);
-  participant.direct = context.paths.directPathOf(participant);
-  participant.ownerAddress = peer.nearAddress;
+  participant.paths.direct = context.paths.directPathOf(participant);
+  participant.paths.ownerAddress = peer.nearAddress;
   if (existing !== undefined) removeParticipant(context, existing, { tunnel: "replaced" });
   addParticipant(context, room, participant, request.authHeaders ?? {});
   return { participant, isNew: true, token: token.reveal(), clientKey: clientKey?.token.reveal() };
@@ -141,11 +141,11 @@ function rejoin(
   });
   checkProbing(context, room, registration);
   Object.assign(participant, registration);
-  participant.returning = returnAfterJoin(participant);
-  participant.ownerAddress = peer.nearAddress;
-  participant.joinedMs = context.nowMs();
+  participant.presence.returning = returnAfterJoin(participant);
+  participant.paths.ownerAddress = peer.nearAddress;
+  participant.presence.joinedMs = context.nowMs();
   if (participant.model !== modelBefore) modelChanged(room, participant);
-  participant.direct = context.paths.directPathOf(participant);
+  participant.paths.direct = context.paths.directPathOf(participant);
   renewCredentials(participant, context.nowMs());
   // Bound to token and endpoint origin: a change of either drops them unless sent again. Contract §3.
   const mayKeep =
@@ -161,8 +161,8 @@ function rejoin(
   refreshCapabilities(room, participant, baseUrlBefore);
   assignMachine(context, participant);
   updateLimit(participant, context.limits);
-  participant.lastUsedMs = context.nowMs();
-  const wasOffline = participant.status === "offline";
+  participant.presence.lastUsedMs = context.nowMs();
+  const wasOffline = participant.presence.status === "offline";
   recordLife(context, participant);
   if (!wasOffline) announceUpdate(context, participant);
   context.paths.settingsChanged(participant);
@@ -197,7 +197,7 @@ function makeSpace(context: OperationContext, room: Room, replaced: Participant 
   if (!isRoomFull && registry.participantCount < limits.participantsPerHub) return;
   const evictable = [...room.participants.values()]
     .filter((one) => !isLive(one))
-    .sort((one, other) => one.lastSeenMs - other.lastSeenMs)[0];
+    .sort((one, other) => one.presence.lastSeenMs - other.presence.lastSeenMs)[0];
   if (evictable === undefined) {
     throw new HubError(
       "participant_limit_reached",

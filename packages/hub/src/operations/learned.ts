@@ -1,5 +1,5 @@
 import type { CapabilityValue } from "@roomhub/protocol";
-import { updateLimit } from "../domain/machine.ts";
+import { updateLimit } from "../domain/slots.ts";
 import { capabilitiesOf, type Participant, type ReportedLoad } from "../domain/participant.ts";
 import type { OperationContext } from "./context.ts";
 import { announceUpdate, wakeRooms } from "./presence.ts";
@@ -12,14 +12,17 @@ export function takeCapabilities(
   participant: Participant,
   learned: Readonly<Record<string, string>>,
 ): void {
-  const names = new Set(Object.keys(participant.capabilities));
+  const names = new Set(Object.keys(participant.learned.capabilities));
   for (const [name, value] of Object.entries(learned)) {
     if (!isCapability(name, value)) continue;
     if (!names.has(name) && names.size >= maxCapabilities) continue;
     names.add(name);
-    participant.learnedCapabilities[name] = value;
+    participant.learned.found[name] = value;
   }
-  participant.capabilities = capabilitiesOf(participant);
+  participant.learned.capabilities = capabilitiesOf(
+    participant.declaredCapabilities,
+    participant.learned.found,
+  );
 }
 
 function isCapability(name: string, value: string): value is CapabilityValue {
@@ -35,16 +38,22 @@ export function takeLoad(
   participant: Participant,
   reported: ReportedLoad,
 ): void {
-  const { machine } = participant;
+  const {
+    load: { machine },
+  } = participant;
   const limitBefore = machine?.limit;
-  participant.reported = reported;
+  participant.learned.reported = reported;
   updateLimit(participant, context.limits);
   // The machine's limit may change where a declared one of the participant does not, which is no event.
   if (machine?.limit !== limitBefore) wakeRooms(context, participant.roomCode, machine);
 }
 
 /** What an update is announced for. Slots that other programs take come and go like requests, without one. */
-export function shownOf({ tunnel, capabilities, limit, limitFrom }: Participant): string {
+export function shownOf({
+  paths: { tunnel },
+  learned: { capabilities },
+  load: { limit, limitFrom },
+}: Participant): string {
   return JSON.stringify([tunnel, capabilities, limit, limitFrom]);
 }
 

@@ -5,7 +5,7 @@ import { createPasswordKeeper } from "../credentials/passwords.ts";
 import { AuthHeaderVault } from "../credentials/vault.ts";
 import { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, PathVerdict } from "../domain/participant.ts";
-import { Machines } from "../domain/machine.ts";
+import { Machines } from "../domain/slots.ts";
 import { Registry } from "../domain/registry.ts";
 import { Trials } from "../domain/trials.ts";
 import { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
@@ -141,7 +141,7 @@ export function createOffice(
     trials: new Trials(),
     paths: {
       closeTunnel(participant, why) {
-        if (participant.tunnel.kind === "closed") return;
+        if (participant.paths.tunnel.kind === "closed") return;
         closedTunnels.push([participant.id, why]);
         tunnelClosed(context, participant);
       },

@@ -137,7 +137,7 @@ describe("a tunnel", () => {
 
 test("a refused heartbeat does not move the deadline", async () => {
   const { before, after, office } = await attempt("strict", "heartbeat", "wrong token");
-  expect(after.lastSeenMs).toBe(before.lastSeenMs);
+  expect(after.presence.lastSeenMs).toBe(before.presence.lastSeenMs);
   office.pass(20_001);
   office.pass(250);
   expect(office.seen()).toEqual(["participant.offline ada"]);
@@ -151,7 +151,7 @@ test("a web page proves nothing by the address it shares with what others there 
   const leave = (peer = peerAt(home)) =>
     leaveParticipant(office.context, code, participant.id, peer);
   await expect(leave(page)).rejects.toThrow(HubError);
-  expect(participant.status).toBe("online");
+  expect(participant.presence.status).toBe("online");
   await leave();
   expect(office.events.at(-1)?.name).toBe("participant.left");
 });

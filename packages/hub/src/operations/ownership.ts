@@ -51,7 +51,11 @@ export function proofOfReturn(
   { machineSecret, agentId }: Pick<JoinRequest, "machineSecret" | "agentId">,
 ): Proof {
   if (proofOf(mode, existing, peer) === "token") return "token";
-  const { machineDigest, tunnel, status, joinedMs, lastContactMs } = existing;
+  const {
+    machineDigest,
+    paths: { tunnel, lastContactMs },
+    presence: { status, joinedMs },
+  } = existing;
   const isOwn = agentId !== undefined && agentId === existing.agentId;
   const hasEnded = tunnel.kind !== "open" && (status === "offline" || lastContactMs >= joinedMs);
   const isSameMachine = machineDigest !== undefined && matchesToken(machineSecret, machineDigest);
@@ -64,11 +68,11 @@ export function proofOfReturn(
  */
 export function isOwnRequest(
   { ownAddress, clientKey }: { ownAddress: string | undefined; clientKey: string | undefined },
-  { ownerAddress, clientKeyDigest }: Pick<Participant, "ownerAddress" | "clientKeyDigest">,
+  { paths, clientKeyDigest }: Participant,
 ): boolean {
   if (clientKeyDigest === undefined) return false;
   if (matchesToken(clientKey, clientKeyDigest)) return true;
-  return ownAddress !== undefined && ownAddress === ownerAddress;
+  return ownAddress !== undefined && ownAddress === paths.ownerAddress;
 }
 
 /** Where a registration came from decides what the hub may dial for it. Contract §3. */
@@ -94,7 +98,7 @@ export function requireProof(mode: OwnershipMode, participant: Participant, peer
  * life: it is not probed again while its participant is silent.
  */
 export function isLive(participant: Participant): boolean {
-  return participant.status === "online" || participant.tunnel.kind === "open";
+  return participant.presence.status === "online" || participant.paths.tunnel.kind === "open";
 }
 
 /**

@@ -41,10 +41,10 @@ describe("a heartbeat", () => {
     const { participant } = await office.join();
     office.seen();
     office.pass(30_000);
-    expect(participant.status).toBe("online");
+    expect(participant.presence.status).toBe("online");
     office.pass(250);
     office.pass(60_000);
-    expect(participant.status).toBe("offline");
+    expect(participant.presence.status).toBe("offline");
     expect(office.seen()).toEqual(["participant.offline ada"]);
     expect(office.woken.at(-1)).toBe(office.room);
     office.behaviour.endpoint = "hangs";
@@ -78,7 +78,7 @@ describe("a heartbeat", () => {
     }
     directReported(office.context, participant, { kind: "failed", reason: "ECONNREFUSED" });
     beat(office);
-    expect([probed(), participant.direct.kind]).toEqual([1, "answered"]);
+    expect([probed(), participant.paths.direct.kind]).toEqual([1, "answered"]);
   });
 
   test("probes an endpoint that never responded, however young the hub is", async () => {
@@ -95,7 +95,7 @@ describe("a heartbeat", () => {
     office.pass(20_000);
     beat(office);
     participant.isTunnelOnly = false;
-    participant.direct = { kind: "failed", reason: "" };
+    participant.paths.direct = { kind: "failed", reason: "" };
     office.openTunnel(participant);
     beat(office);
     expect(office.probes).toEqual([]);
@@ -126,7 +126,7 @@ describe("expiry", () => {
   test("removes a participant that was offline and disconnected for 24 h, and says that it expired", async () => {
     const office = createOffice();
     const { participant } = await office.join({ id: "gone" });
-    expect(participant.direct.kind, "an old response keeps no participant").toBe("answered");
+    expect(participant.paths.direct.kind, "an old response keeps no participant").toBe("answered");
     const kept = await office.join({ id: "tunnelled" });
     office.openTunnel(kept.participant);
     office.pass(24 * 3_600_000);
@@ -156,11 +156,13 @@ describe("paths", () => {
     office.events.splice(0);
     office.openTunnel(participant);
     expect(changes(office)).toEqual([["participant.updated", true]]);
-    const { lastContactAt } = participant;
+    const {
+      paths: { lastContactAt },
+    } = participant;
     office.pass(5_000);
     tunnelClosed(office.context, participant);
     expect(changes(office)).toEqual([["participant.updated", false]]);
-    expect(participant.lastContactAt).toBe(lastContactAt);
+    expect(participant.paths.lastContactAt).toBe(lastContactAt);
   });
 
   test("a tunnel of an offline participant brings it back with one update", async () => {
@@ -169,7 +171,7 @@ describe("paths", () => {
     office.pass(31_000);
     office.events.splice(0);
     office.openTunnel(participant);
-    expect(participant.status).toBe("online");
+    expect(participant.presence.status).toBe("online");
     expect(changes(office)).toEqual([["participant.updated", true]]);
   });
 
@@ -187,7 +189,10 @@ describe("paths", () => {
         isLife: false,
       });
     }
-    expect([tunnelled.participant.status, participant.status]).toEqual(["online", "offline"]);
+    expect([tunnelled.participant.presence.status, participant.presence.status]).toEqual([
+      "online",
+      "offline",
+    ]);
   });
 
   test("a direct path that fails and recovers is announced once each", async () => {
@@ -240,7 +245,7 @@ describe("paths", () => {
       verdict: office.behaviour.verdict,
       isLife: false,
     });
-    expect(participant.direct.kind).toBe("refused");
+    expect(participant.paths.direct.kind).toBe("refused");
   });
 
   test("what happens to a participant that was replaced is no event", async () => {
@@ -253,7 +258,7 @@ describe("paths", () => {
     directReported(office.context, participant, { kind: "failed", reason: "late" });
     tunnelClosed(office.context, participant);
     expect(office.events).toEqual([]);
-    expect(participant.status).toBe("offline");
+    expect(participant.presence.status).toBe("offline");
   });
 });
 
@@ -307,15 +312,18 @@ describe("a status report", () => {
         ...many,
       },
     });
-    expect(participant.capabilities).toMatchObject({ openResponses: "supported", c0: "supported" });
-    expect(participant.capabilities).not.toHaveProperty("bad name");
-    expect(participant.capabilities).not.toHaveProperty("embeddings");
-    expect(Object.keys(participant.capabilities)).toHaveLength(64);
+    expect(participant.learned.capabilities).toMatchObject({
+      openResponses: "supported",
+      c0: "supported",
+    });
+    expect(participant.learned.capabilities).not.toHaveProperty("bad name");
+    expect(participant.learned.capabilities).not.toHaveProperty("embeddings");
+    expect(Object.keys(participant.learned.capabilities)).toHaveLength(64);
     statusReported(office.context, participant, {
       ready: true,
       capabilities: { chatCompletions: "unsupported" },
     });
-    expect(participant.capabilities.chatCompletions).toBe("unsupported");
+    expect(participant.learned.capabilities.chatCompletions).toBe("unsupported");
   });
 
   test("does not overrule what was declared, but for unknown, and what is declared later wins again", async () => {
@@ -325,12 +333,12 @@ describe("a status report", () => {
     office.openTunnel(participant);
     const learned = { chatCompletions: "unsupported", openResponses: "unsupported" };
     statusReported(office.context, participant, { ready: true, capabilities: learned });
-    expect(participant.capabilities).toEqual({
+    expect(participant.learned.capabilities).toEqual({
       chatCompletions: "supported",
       openResponses: "unsupported",
     });
     await office.join({ capabilities: { openResponses: "supported" } });
-    expect(participant.capabilities).toEqual({
+    expect(participant.learned.capabilities).toEqual({
       chatCompletions: "unsupported",
       openResponses: "supported",
     });
@@ -407,19 +415,19 @@ describe("a status report", () => {
   test("counts more than what the hub read itself", async () => {
     const { office, participant } = await tunnelled();
     directReported(office.context, participant, { kind: "loaded", models: ["qwen3"] });
-    expect(participant.loadedModels).toBeUndefined();
+    expect(participant.learned.loadedModels).toBeUndefined();
     const own = { slots: 2, elsewhere: 0 };
     directReported(office.context, participant, { kind: "load", load: own });
-    expect(participant.limit).toBe(4);
+    expect(participant.load.limit).toBe(4);
     tunnelClosed(office.context, participant);
     directReported(office.context, participant, { kind: "load", load: own });
-    expect(participant.limit).toBe(2);
+    expect(participant.load.limit).toBe(2);
   });
 
   test("counts only while a tunnel is open, and its reason is cut short", async () => {
     const { office, participant } = await tunnelled();
     statusReported(office.context, participant, { ready: false, reason: "x".repeat(999) });
-    expect(participant.tunnel).toEqual({
+    expect(participant.paths.tunnel).toEqual({
       kind: "open",
       readiness: "down",
       problem: "x".repeat(200),
@@ -427,7 +435,7 @@ describe("a status report", () => {
     });
     tunnelClosed(office.context, participant);
     statusReported(office.context, participant, { ready: true });
-    expect(participant.tunnel).toEqual({ kind: "closed" });
+    expect(participant.paths.tunnel).toEqual({ kind: "closed" });
   });
 });
 
@@ -442,9 +450,9 @@ describe("what the hub learns of a direct endpoint", () => {
     directReported(office.context, participant, { kind: "capabilities", capabilities: known });
     expect(office.seen()).toEqual(["participant.updated ada"]);
     await office.join();
-    expect(participant.capabilities).toMatchObject(known);
+    expect(participant.learned.capabilities).toMatchObject(known);
     await office.join({ endpoint: "http://10.0.0.8:11434" });
-    expect(participant.capabilities).toEqual({
+    expect(participant.learned.capabilities).toEqual({
       openResponses: "unknown",
       chatCompletions: "unknown",
     });
@@ -506,7 +514,7 @@ describe("lists", () => {
   test("one model whose participant is full is still shown", async () => {
     const office = createOffice();
     const { participant } = await office.join();
-    participant.active = participant.limit;
+    participant.load.active = participant.load.limit;
     expect(getModel(office.context, office.room, "ada").id).toBe("ada");
   });
 

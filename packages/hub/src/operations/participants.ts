@@ -64,18 +64,27 @@ export function recordHeartbeat(
   const participant = context.registry.participant(context.registry.room(code), id);
   proofOf(context.ownership, participant, peer);
   requireComplete(participant);
-  participant.lastUsedMs = context.nowMs();
+  participant.presence.lastUsedMs = context.nowMs();
   endReturn(context, participant);
   recordLife(context, participant);
   reprobe(context, participant);
-  return { success: true, status: participant.status, lastSeen: participant.lastSeenAt };
+  return {
+    success: true,
+    status: participant.presence.status,
+    lastSeen: participant.presence.lastSeenAt,
+  };
 }
 
 function reprobe(context: OperationContext, participant: Participant): void {
-  if (participant.tunnel.kind !== "closed" || participant.direct.kind === "refused") return;
-  const isStale = context.nowMs() - participant.lastContactMs > reprobeAfterMs;
+  if (participant.paths.tunnel.kind !== "closed" || participant.paths.direct.kind === "refused")
+    return;
+  const isStale = context.nowMs() - participant.paths.lastContactMs > reprobeAfterMs;
   // Never rejects; what it finds is an event of its own.
-  if (isStale || participant.direct.kind !== "answered" || readinessOf(participant) !== "ready")
+  if (
+    isStale ||
+    participant.paths.direct.kind !== "answered" ||
+    readinessOf(participant) !== "ready"
+  )
     void context.paths.probe(participant);
 }
 
@@ -179,7 +188,7 @@ export function authorizeTunnel(
   }
   requireComplete(participant);
   // One that goes on with a session may come through a sibling, whose address says nothing.
-  if (holder === undefined) participant.ownerAddress = peer.nearAddress;
+  if (holder === undefined) participant.paths.ownerAddress = peer.nearAddress;
   return participant;
 }
 
@@ -187,7 +196,7 @@ export function authorizeTunnel(
 export function expireParticipants(context: OperationContext): void {
   const oldestMs = context.nowMs() - context.limits.participantExpiryMs;
   const expired = [...context.registry.participants()].filter(
-    (one) => (!isLive(one) && one.lastSeenMs < oldestMs) || isUnused(context, one),
+    (one) => (!isLive(one) && one.presence.lastSeenMs < oldestMs) || isUnused(context, one),
   );
   for (const participant of expired) {
     removeParticipant(context, participant, { tunnel: "left", reason: "expired" });

@@ -18,8 +18,8 @@ async function share(
   const first = await office.join({ id: "one", ...one });
   const second = await office.join({ id: "other", ...other }, peerAt(address));
   return (
-    first.participant.machine !== undefined &&
-    first.participant.machine === second.participant.machine
+    first.participant.load.machine !== undefined &&
+    first.participant.load.machine === second.participant.load.machine
   );
 }
 
@@ -68,7 +68,7 @@ describe("two participants are in front of one machine", () => {
 test("a participant moves to another machine with its endpoint, and leaves it with the room", async () => {
   const office = createOffice();
   const { participant } = await office.join({ endpoint });
-  const before = participant.machine;
+  const before = participant.load.machine;
   await updateParticipant(
     office.context,
     office.room,
@@ -76,8 +76,8 @@ test("a participant moves to another machine with its endpoint, and leaves it wi
     { endpoint: "http://10.0.0.8:1" },
     peerAt(home),
   );
-  expect(participant.machine).toBeDefined();
-  expect(participant.machine).not.toBe(before);
+  expect(participant.load.machine).toBeDefined();
+  expect(participant.load.machine).not.toBe(before);
   expect(office.context.machines.size).toBe(1);
 });
 
@@ -90,7 +90,7 @@ describe("requests that wait in another room of the machine are routed again", (
     const { participant } = await office.join({ ...shared, config: { maxConcurrency: 1 } });
     const ben = (await office.join({ ...shared, id: "ben" }, peerAt(home), otherRoom)).participant;
     tunnelOpened(office.context, participant, { ready: true });
-    expect(ben.machine?.limit).toBe(1);
+    expect(ben.load.machine?.limit).toBe(1);
     office.woken.length = 0;
     return { ...office, otherRoom, participant, ben };
   }
@@ -98,21 +98,21 @@ describe("requests that wait in another room of the machine are routed again", (
   test("when the participant that limits it leaves", async () => {
     const { context, room, woken, otherRoom, ben } = await startRooms();
     await leaveParticipant(context, room, "ada", peerAt(home));
-    expect(ben.machine?.limit).toBe(4);
+    expect(ben.load.machine?.limit).toBe(4);
     expect(woken).toContain(otherRoom);
   });
 
   test("when that participant declares more", async () => {
     const { context, room, woken, otherRoom, ben } = await startRooms();
     await updateParticipant(context, room, "ada", { config: { maxConcurrency: 3 } }, peerAt(home));
-    expect(ben.machine?.limit).toBe(3);
+    expect(ben.load.machine?.limit).toBe(3);
     expect(woken).toContain(otherRoom);
   });
 
   test("when its agent reports more", async () => {
     const { context, participant, room, woken, otherRoom, ben } = await startRooms();
     statusReported(context, participant, { ready: true, limit: 7 });
-    expect(ben.machine?.limit).toBe(7);
+    expect(ben.load.machine?.limit).toBe(7);
     expect(woken).toEqual(expect.arrayContaining([room, otherRoom]));
   });
 });

@@ -2,17 +2,17 @@ import type { Participant, Machine } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { participantView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
-import { roomsToWake } from "../domain/machine.ts";
+import { roomsToWake } from "../domain/slots.ts";
 
 /**
  * A sign of life: a join, a heartbeat, any frame or pong on its own tunnel. Brings an offline participant back. Interface §3,
  * contract §2.
  */
 export function recordLife(context: OperationContext, participant: Participant): void {
-  participant.lastSeenMs = context.nowMs();
-  participant.lastSeenAt = context.wallMs();
-  if (participant.status === "online" || !context.registry.isCurrent(participant)) return;
-  participant.status = "online";
+  participant.presence.lastSeenMs = context.nowMs();
+  participant.presence.lastSeenAt = context.wallMs();
+  if (participant.presence.status === "online" || !context.registry.isCurrent(participant)) return;
+  participant.presence.status = "online";
   context.liveness.watch(participant);
   announceUpdate(context, participant);
 }
@@ -20,7 +20,7 @@ export function recordLife(context: OperationContext, participant: Participant):
 /** Marks the overdue offline, each with exactly one event. */
 export function markOverdue(context: OperationContext): void {
   for (const participant of context.liveness.takeOverdue(context.nowMs())) {
-    participant.status = "offline";
+    participant.presence.status = "offline";
     context.emit.participantOffline(participant.roomCode, {
       participantId: participant.id,
       nickname: participant.nickname,
@@ -41,7 +41,7 @@ export function announceUpdate(context: OperationContext, participant: Participa
   if (!context.registry.isCurrent(participant)) return;
   context.trials.note(participant);
   showUpdate(context, participant);
-  wakeRooms(context, participant.roomCode, participant.machine);
+  wakeRooms(context, participant.roomCode, participant.load.machine);
 }
 
 /** The event alone. */
@@ -63,7 +63,7 @@ export function addParticipant(
   context.liveness.watch(participant);
   if (participant.liveness === "probe") context.paths.watch(participant);
   context.emit.participantJoined(room.code, participantView(participant, context.nowMs()));
-  wakeRooms(context, room.code, participant.machine);
+  wakeRooms(context, room.code, participant.load.machine);
 }
 
 /** Takes a participant out of its room, with everything the hub kept for it. */
@@ -117,9 +117,12 @@ function move(
   participant: Participant,
   key: string | undefined,
 ): void {
-  const { machine: before, roomCode } = participant;
+  const {
+    load: { machine: before },
+    roomCode,
+  } = participant;
   machines.assign(participant, key);
-  if (participant.machine === before) return;
+  if (participant.load.machine === before) return;
   // Those that stay may have another limit now. Its own room is woken once the change is complete.
   for (const code of roomsToWake(roomCode, before)) if (code !== roomCode) routingChanged(code);
 }

@@ -1,8 +1,14 @@
 import { checkEndpoint, type JoinRequest } from "@roomhub/protocol";
 import { digestOf } from "../credentials/tokens.ts";
-import { blankCounters } from "../domain/blank-counters.ts";
-import { nothingReported, updateLimit } from "../domain/machine.ts";
-import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
+import { Pace } from "../domain/placement/pace.ts";
+import { updateLimit } from "../domain/slots.ts";
+import {
+  capabilitiesOf,
+  idleLoad,
+  nothingFound,
+  type Participant,
+  type Registration,
+} from "../domain/participant.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
@@ -59,30 +65,30 @@ export function newParticipant(
     ...registration,
     roomCode: room.code,
     key: newUuid(),
-    learnedCapabilities: {},
-    refusesStreamUsage: false,
-    reportsUsageItself: false,
-    credentials: { haveWorked: false, trial: undefined },
-    capabilities: capabilitiesOf({ ...registration, learnedCapabilities: {} }),
-    status: "online",
-    tunnel: { kind: "closed" },
-    tunnelProblem: undefined,
-    budget: undefined,
-    restsUntilMs: undefined,
-    direct: { kind: "untried" },
-    returning: undefined,
-    ownerAddress: undefined,
-    joinedAt: wallMs(),
-    joinedMs: nowMs(),
-    lastSeenMs: nowMs(),
-    lastSeenAt: wallMs(),
-    lastContactAt: null,
-    lastContactMs: 0,
-    lastUsedMs: nowMs(),
-    ...blankCounters(),
-    loadedModels: undefined,
-    limit: limits.inFlightPerParticipant,
-    limitFrom: "default",
+    learned: {
+      ...nothingFound(),
+      capabilities: capabilitiesOf(registration.declaredCapabilities, {}),
+      credentials: { haveWorked: false, trial: undefined },
+      pace: new Pace(),
+    },
+    paths: {
+      tunnel: { kind: "closed" },
+      tunnelProblem: undefined,
+      direct: { kind: "untried" },
+      lastContactAt: null,
+      lastContactMs: 0,
+      ownerAddress: undefined,
+    },
+    load: idleLoad(),
+    presence: {
+      status: "online",
+      returning: undefined,
+      joinedAt: wallMs(),
+      joinedMs: nowMs(),
+      lastSeenMs: nowMs(),
+      lastSeenAt: wallMs(),
+      lastUsedMs: nowMs(),
+    },
   };
   updateLimit(participant, limits);
   return participant;
@@ -97,14 +103,14 @@ export function refreshCapabilities(
   participant: Participant,
   baseUrlBefore: string,
 ): void {
-  const hasMoved = participant.baseUrl !== baseUrlBefore && participant.tunnel.kind === "closed";
+  const hasMoved =
+    participant.baseUrl !== baseUrlBefore && participant.paths.tunnel.kind === "closed";
   if (hasMoved) {
-    participant.learnedCapabilities = {};
-    participant.refusesStreamUsage = false;
-    participant.reportsUsageItself = false;
-    participant.reported = nothingReported;
-    participant.loadedModels = undefined;
+    Object.assign(participant.learned, nothingFound());
     modelChanged(room, participant);
   }
-  participant.capabilities = capabilitiesOf(participant);
+  participant.learned.capabilities = capabilitiesOf(
+    participant.declaredCapabilities,
+    participant.learned.found,
+  );
 }

@@ -17,7 +17,7 @@ import { explainRoute } from "./explain-route.ts";
 import { recordHeartbeat, viewOf } from "./participants.ts";
 import { directReported } from "./direct-path.ts";
 
-async function joined(budget: Participant["budget"]) {
+async function joined(budget: Participant["load"]["budget"]) {
   const office = createOffice();
   const { participant } = await office.join({ transport: "tunnel" });
   const { context } = office;
@@ -193,7 +193,11 @@ describe("a tunnel that lost its connection while streams run", () => {
     seen();
     directReported(context, participant, { kind: "load", load: { slots: 9, elsewhere: 0 } });
     directReported(context, participant, { kind: "loaded", models: ["qwen"] });
-    expect([participant.limit, participant.loadedModels, seen()]).toEqual([3, ["llama3"], []]);
+    expect([participant.load.limit, participant.learned.loadedModels, seen()]).toEqual([
+      3,
+      ["llama3"],
+      [],
+    ]);
   });
 
   test("takes no report that is late, and is not lost twice", async () => {
@@ -217,22 +221,23 @@ describe("a tunnel that is resumed", () => {
       reason: "its model server wants a key",
       budget: { tokensPerDay: 100, remainingTokens: 50 },
     });
-    const { trial } = participant.credentials;
-    participant.restsUntilMs = 9_000_000;
-    const { tunnel } = participant;
+    const { trial } = participant.learned.credentials;
+    participant.load.restsUntilMs = 9_000_000;
+    const {
+      paths: { tunnel },
+    } = participant;
     lose();
-    expect(participant.credentials.trial).toBe(trial);
+    expect(participant.learned.credentials.trial).toBe(trial);
     pass(2_100);
     seen();
     resume();
     expect(seen()).toEqual([updated]);
-    expect(participant.tunnel).toEqual(tunnel);
+    expect(participant.paths.tunnel).toEqual(tunnel);
     expect(participant).toMatchObject({
-      budget: { remainingTokens: 50 },
-      restsUntilMs: 9_000_000,
-      lastSeenMs: context.nowMs(),
+      load: { budget: { remainingTokens: 50 }, restsUntilMs: 9_000_000 },
+      presence: { lastSeenMs: context.nowMs() },
     });
-    expect(participant.credentials.trial).toBe(trial);
+    expect(participant.learned.credentials.trial).toBe(trial);
     expect(connection()).not.toHaveProperty("resuming");
     expect(connection()).toMatchObject({ connected: true, path: "tunnel" });
   });
@@ -245,7 +250,7 @@ describe("a tunnel that is resumed", () => {
     tunnelClosed(context, participant);
     seen();
     resume();
-    expect([participant.tunnel.kind, seen()]).toEqual(["closed", []]);
+    expect([participant.paths.tunnel.kind, seen()]).toEqual(["closed", []]);
   });
 
   test("may be so 60 times within a minute, and a new session anew", async () => {
@@ -265,13 +270,13 @@ describe("a tunnel that is resumed", () => {
 describe("a tunnel that does not come back in time", () => {
   test("closes with one update, and its endpoint is used again", async () => {
     const { context, participant, lose, seen, connection } = await openOffice();
-    participant.budget = { tokensPerDay: 1, remainingTokens: 1 };
+    participant.load.budget = { tokensPerDay: 1, remainingTokens: 1 };
     lose();
     seen();
     tunnelClosed(context, participant);
     expect(seen()).toEqual([updated]);
     expect(connection()).toMatchObject({ connected: true, path: "direct", readiness: "ready" });
-    expect(participant.budget).toBeUndefined();
+    expect(participant.load.budget).toBeUndefined();
   });
 
   test("gives way to a new tunnel with one update", async () => {
@@ -294,14 +299,14 @@ describe("silence counts from the last sign of life", () => {
     seen();
     // Ada's last sign of life was 10 s before.
     pass(20_000);
-    expect([participant.status, seen()]).toEqual(["online", []]);
+    expect([participant.presence.status, seen()]).toEqual(["online", []]);
     pass(1_000);
-    expect([participant.status, seen()]).toEqual(["offline", ["participant.offline ada"]]);
+    expect([participant.presence.status, seen()]).toEqual(["offline", ["participant.offline ada"]]);
     expect(connection()).toMatchObject({ readiness: "down", resuming: { streams: 2 } });
     pass(10_000);
     expect(seen()).toEqual([]);
     resume();
-    expect([participant.status, seen()]).toEqual(["online", [updated]]);
+    expect([participant.presence.status, seen()]).toEqual(["online", [updated]]);
     expect(connection()).toMatchObject({ connected: true, readiness: "ready" });
     pass(31_000);
     expect(seen()).toEqual(["participant.offline ada"]);
@@ -314,7 +319,7 @@ describe("silence counts from the last sign of life", () => {
     pass(20_000);
     tunnelReported(context, participant, { kind: "alive" });
     pass(20_000);
-    expect(participant.status).toBe("online");
+    expect(participant.presence.status).toBe("online");
   });
 });
 
@@ -338,7 +343,7 @@ describe("a join in the gap", () => {
     lose();
     await join({}, peerAt(home));
     expect(closedTunnels).toEqual([["ada", "replaced"]]);
-    expect(participant.tunnel.kind).toBe("closed");
+    expect(participant.paths.tunnel.kind).toBe("closed");
   });
 });
 
@@ -369,12 +374,17 @@ test("the sixth tunnel within 10 s is refused, and one update says so, however m
   expect(problem()).toBe(
     "a tunnel was refused: more than 5 were opened with its token within 10 s, as by two agents that share it",
   );
-  expect(participant.tunnel).toMatchObject({ kind: "open", readiness: "ready" });
+  expect(participant.paths.tunnel).toMatchObject({ kind: "open", readiness: "ready" });
 });
 
 test("what else is wrong with its path stays in the problem", async () => {
   const { admit, problem, participant } = await flappingOffice();
-  participant.tunnel = { kind: "open", readiness: "down", problem: "ECONNREFUSED", sinceMs: 0 };
+  participant.paths.tunnel = {
+    kind: "open",
+    readiness: "down",
+    problem: "ECONNREFUSED",
+    sinceMs: 0,
+  };
   expect(admit).toThrow(flapping);
   expect(problem()).toMatch(/^not ready: ECONNREFUSED; a tunnel was refused: /);
 });

@@ -1,5 +1,5 @@
 import { Readiness } from "@roomhub/protocol";
-import type { Participant } from "../domain/participant.ts";
+import type { Load, Participant, Paths } from "../domain/participant.ts";
 import type { ReportedStatus, TunnelReport } from "../domain/path-reports.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import { HubError } from "../errors.ts";
@@ -23,7 +23,7 @@ export function tunnelReported(
       return statusReported(context, participant, report.status);
     case "congested":
       // While its agent reads too slowly, requests wait for it as for a participant that is full.
-      participant.isCongested = report.isCongested;
+      participant.load.isCongested = report.isCongested;
       if (!report.isCongested) context.routingChanged(participant.roomCode);
       return;
     case "interrupted":
@@ -41,14 +41,14 @@ export function tunnelOpened(
   participant: Participant,
   status: ReportedStatus = { ready: true },
 ): void {
-  const wasOffline = participant.status === "offline";
-  participant.tunnel = openTunnel(participant, status, context.nowMs());
-  participant.returning = undefined;
-  participant.tunnelProblem = undefined;
-  participant.isCongested = false;
+  const wasOffline = participant.presence.status === "offline";
+  participant.paths.tunnel = openTunnel(participant, status, context.nowMs());
+  participant.presence.returning = undefined;
+  participant.paths.tunnelProblem = undefined;
+  participant.load.isCongested = false;
   // An agent that was started again may have another budget.
-  participant.restsUntilMs = undefined;
-  participant.budget = status.budget;
+  participant.load.restsUntilMs = undefined;
+  participant.load.budget = status.budget;
   context.budgetUpdates.noteAnnounced(participant, context.nowMs());
   context.tunnelOpenings.forgive(participant);
   updateTrial(participant);
@@ -57,10 +57,10 @@ export function tunnelOpened(
 }
 
 function openTunnel(
-  { tunnel }: Participant,
+  { paths: { tunnel } }: Participant,
   { ready, readiness = ready ? "ready" : "down", reason = "" }: ReportedStatus,
   nowMs: number,
-): Participant["tunnel"] {
+): Paths["tunnel"] {
   const { data: word = "down" } = Readiness.safeParse(readiness);
   const verdict = word === "ready" && !ready ? "down" : word;
   const isSame = tunnel.kind === "open" && tunnel.readiness === verdict;
@@ -73,18 +73,18 @@ function openTunnel(
 }
 
 export function tunnelClosed(context: OperationContext, participant: Participant): void {
-  participant.tunnel = { kind: "closed" };
-  participant.isCongested = false;
-  participant.budget = undefined;
-  participant.restsUntilMs = undefined;
+  participant.paths.tunnel = { kind: "closed" };
+  participant.load.isCongested = false;
+  participant.load.budget = undefined;
+  participant.load.restsUntilMs = undefined;
   updateTrial(participant);
   announceUpdate(context, participant);
 }
 
 /** Any frame or pong is life. Contract §2. */
 function recordTunnelContact(context: OperationContext, participant: Participant): void {
-  participant.lastContactAt = context.wallMs();
-  participant.lastContactMs = context.nowMs();
+  participant.paths.lastContactAt = context.wallMs();
+  participant.paths.lastContactMs = context.nowMs();
   recordLife(context, participant);
 }
 
@@ -94,7 +94,7 @@ export function statusReported(
   participant: Participant,
   status: ReportedStatus,
 ): void {
-  if (participant.tunnel.kind !== "open") return;
+  if (participant.paths.tunnel.kind !== "open") return;
   const before = shownOf(participant);
   takeStatus(context, participant, status);
   if (shownOf(participant) !== before) {
@@ -110,7 +110,7 @@ function takeStatus(
   participant: Participant,
   status: ReportedStatus,
 ): void {
-  participant.tunnel = openTunnel(participant, status, context.nowMs());
+  participant.paths.tunnel = openTunnel(participant, status, context.nowMs());
   updateTrial(participant);
   takeCapabilities(participant, status.capabilities ?? {});
   const { limit, limitFrom, elsewhere = 0 } = status;
@@ -127,16 +127,16 @@ function takeStatus(
 function takeBudget(
   { budgetUpdates, routingChanged }: OperationContext,
   participant: Participant,
-  budget: Participant["budget"],
+  budget: Load["budget"],
 ): void {
-  const before = participant.budget?.remainingTokens ?? 0;
+  const before = participant.load.budget?.remainingTokens ?? 0;
   const isRenewed = (budget?.remainingTokens ?? 0) > before;
-  if (isRenewed && participant.restsUntilMs !== undefined) {
-    participant.restsUntilMs = undefined;
+  if (isRenewed && participant.load.restsUntilMs !== undefined) {
+    participant.load.restsUntilMs = undefined;
     routingChanged(participant.roomCode);
   }
-  if (budget === undefined && participant.budget === undefined) return;
-  participant.budget = budget;
+  if (budget === undefined && participant.load.budget === undefined) return;
+  participant.load.budget = budget;
   budgetUpdates.note(participant);
 }
 
@@ -146,7 +146,7 @@ export function participantRests(
   participant: Participant,
   untilMs: number,
 ): void {
-  participant.restsUntilMs = untilMs;
+  participant.load.restsUntilMs = untilMs;
   context.budgetUpdates.note(participant);
 }
 
@@ -173,10 +173,12 @@ function tunnelInterrupted(
   participant: Participant,
   streams: number,
 ): void {
-  const { tunnel } = participant;
+  const {
+    paths: { tunnel },
+  } = participant;
   if (tunnel.kind !== "open") return;
   const { readiness, problem, sinceMs } = tunnel;
-  participant.tunnel = {
+  participant.paths.tunnel = {
     kind: "interrupted",
     streams,
     sinceMs: context.nowMs(),
@@ -187,11 +189,13 @@ function tunnelInterrupted(
 
 /** The agent dialled again, and the streams continue. Readiness, budget and rest are as before. */
 function tunnelResumed(context: OperationContext, participant: Participant): void {
-  const { tunnel } = participant;
+  const {
+    paths: { tunnel },
+  } = participant;
   if (tunnel.kind !== "interrupted") return;
-  const wasOffline = participant.status === "offline";
+  const wasOffline = participant.presence.status === "offline";
   const nowMs = context.nowMs();
-  participant.tunnel = { kind: "open", ...tunnel.before };
+  participant.paths.tunnel = { kind: "open", ...tunnel.before };
   updateTrial(participant);
   context.budgetUpdates.noteAnnounced(participant, nowMs);
   context.loadedUpdates.noteAnnounced(participant, nowMs);
@@ -209,8 +213,8 @@ export function admitTunnel(context: OperationContext, participant: Participant)
   if (context.tunnelOpenings.take(participant, context.nowMs())) return;
   const { tunnelOpenings: most, tunnelOpeningsMs: withinMs } = context.limits;
   const fact = `more than ${most} were opened with its token within ${withinMs / 1_000} s`;
-  if (participant.tunnelProblem === undefined) {
-    participant.tunnelProblem = `a tunnel was refused: ${fact}, as by two agents that share it`;
+  if (participant.paths.tunnelProblem === undefined) {
+    participant.paths.tunnelProblem = `a tunnel was refused: ${fact}, as by two agents that share it`;
     announceUpdate(context, participant);
   }
   throw new HubError("tunnel_flapping", `A tunnel of ${participant.id} was refused: ${fact}.`, {
@@ -222,7 +226,7 @@ export function admitTunnel(context: OperationContext, participant: Participant)
 /** Forgets refused tunnels once none was refused for as long as openings count, each with one event. */
 export function settleFlapping(context: OperationContext): void {
   for (const participant of context.tunnelOpenings.takeSettled(context.nowMs())) {
-    participant.tunnelProblem = undefined;
+    participant.paths.tunnelProblem = undefined;
     announceUpdate(context, participant);
   }
 }

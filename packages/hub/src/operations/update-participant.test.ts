@@ -45,14 +45,14 @@ describe("a change", () => {
     const { put, participant, context, room } = await joined();
     const { warm } = context.registry.room(room).placing;
     const prompt = { session: "s", borders: [], bytes: 1_000 };
-    participant.pace.noteSlot(1_000);
+    participant.learned.pace.noteSlot(1_000);
     warm.note(participant, prompt, 1_000_000);
     await put({ nickname: "Countess" });
     expect(warm.warmBytes(prompt, 1_000_000).get(participant)).toBe(1_000);
-    expect(participant.pace.expectedSlotMs([0], 0, 0)).toBe(1_000);
+    expect(participant.learned.pace.expectedSlotMs([0], 0, 0)).toBe(1_000);
     await put({ endpoint: "http://10.0.0.9:11434" });
     expect(warm.warmBytes(prompt, 1_000_000).size).toBe(0);
-    expect(participant.pace.expectedSlotMs([0], 0, 0)).toBeUndefined();
+    expect(participant.learned.pace.expectedSlotMs([0], 0, 0)).toBeUndefined();
   });
 
   test("of nothing is an update all the same", async () => {
@@ -113,7 +113,7 @@ describe("a change", () => {
     openTunnel(participant);
     const result = await put({ endpoint: "http://10.9.9.9/v1", model: "qwen" });
     expect(result).not.toHaveProperty("token");
-    expect([participant.tunnel.kind, closedTunnels]).toEqual(["open", []]);
+    expect([participant.paths.tunnel.kind, closedTunnels]).toEqual(["open", []]);
     await expect(put({}, peerAt(elsewhere, { token: tokenOf(outcome) }))).resolves.toBeDefined();
   });
 
@@ -121,18 +121,20 @@ describe("a change", () => {
     const { put, participant, pass } = await joined();
     pass(31_000);
     await put({ nickname: "x" });
-    expect(participant.status).toBe("offline");
-    const { lastSeenMs } = participant;
+    expect(participant.presence.status).toBe("offline");
+    const {
+      presence: { lastSeenMs },
+    } = participant;
     pass(1_000);
     await put({ nickname: "y" });
-    expect(participant.lastSeenMs).toBe(lastSeenMs);
+    expect(participant.presence.lastSeenMs).toBe(lastSeenMs);
   });
 
   test("of the limit lets waiting requests look again", async () => {
     const { put, participant, woken, room } = await joined();
     woken.splice(0);
     await put({ config: { maxConcurrency: 5 } });
-    expect(participant.limit).toBe(5);
+    expect(participant.load.limit).toBe(5);
     expect(woken).toContain(room);
   });
 
@@ -168,7 +170,7 @@ describe("a change of the endpoint", () => {
     expect(participant).toMatchObject({
       endpoint: "http://10.0.0.8:1234",
       baseUrl: "http://10.0.0.8:1234/v1",
-      direct: { kind: "failed" },
+      paths: { direct: { kind: "failed" } },
     });
     expect(probes).toEqual(["ada"]);
     expect(warnings).toMatchObject([{ code: "endpoint_unreachable" }]);
@@ -270,10 +272,10 @@ describe("what a model server refused", () => {
     const { put, participant, context, openTunnel } = await joined();
     openTunnel(participant);
     statusReported(context, participant, { ready: false, readiness: "needs-credentials" });
-    participant.credentials.haveWorked = true;
-    expect(participant.credentials.trial?.dueMs).toBe(context.nowMs() + 5_000);
+    participant.learned.credentials.haveWorked = true;
+    expect(participant.learned.credentials.trial?.dueMs).toBe(context.nowMs() + 5_000);
     await put({ authHeaders: { a: "b" } });
-    expect(participant.credentials).toMatchObject({
+    expect(participant.learned.credentials).toMatchObject({
       haveWorked: false,
       trial: { dueMs: context.nowMs() },
     });
@@ -283,5 +285,5 @@ describe("what a model server refused", () => {
 test("a change to tunnel-only is never dialled again", async () => {
   const { put, participant, probes } = await joined();
   await put({ transport: "tunnel" });
-  expect([participant.direct.kind, probes]).toEqual(["refused", []]);
+  expect([participant.paths.direct.kind, probes]).toEqual(["refused", []]);
 });

@@ -1,5 +1,5 @@
 import type { ParticipantConfig, UpdateParticipantRequest, Warning } from "@roomhub/protocol";
-import { updateLimit } from "../domain/machine.ts";
+import { updateLimit } from "../domain/slots.ts";
 import type { Participant, Registration } from "../domain/participant.ts";
 import { readinessOf, renewCredentials } from "../domain/readiness.ts";
 import { bringBack } from "./homes/returning.ts";
@@ -67,7 +67,12 @@ function applyNames(participant: Participant, request: UpdateParticipantRequest)
 
 /** An agent serves `/responses` and `/messages` as it was started, whatever is changed here. */
 function applyConfig(participant: Participant, config: ParticipantConfig): Warning[] {
-  const { id, roomCode, isTunnelOnly, tunnel } = participant;
+  const {
+    id,
+    roomCode,
+    isTunnelOnly,
+    paths: { tunnel },
+  } = participant;
   const before = participant.config;
   participant.config = config;
   if (!isTunnelOnly && tunnel.kind === "closed") return [];
@@ -148,10 +153,10 @@ function applyPlace(
     authHeaders: authHeaders !== undefined || !isSameOrigin,
     instructions: config !== undefined,
   });
-  if (participant.returning !== undefined) return;
+  if (participant.presence.returning !== undefined) return;
   if (hasMoved || isDoubtful || hasReturned)
-    participant.direct = context.paths.directPathOf(participant);
-  if (liveness === "probe") participant.lastUsedMs = context.nowMs();
+    participant.paths.direct = context.paths.directPathOf(participant);
+  if (liveness === "probe") participant.presence.lastUsedMs = context.nowMs();
   if (liveness === "probe" || (hasReturned && participant.liveness === "probe"))
     context.paths.watch(participant);
 }

@@ -23,9 +23,9 @@ test("an endpoint that the hub may call is not called while a lost connection ma
   const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
   const ana = aParticipant({ id: "ana" });
   expect(directory.upstreamFor(ana)).toBeDefined();
-  ana.tunnel = { kind: "interrupted", streams: 1, sinceMs: 0, before };
+  ana.paths.tunnel = { kind: "interrupted", streams: 1, sinceMs: 0, before };
   expect(directory.upstreamFor(ana)).toBeUndefined();
-  ana.tunnel = { kind: "closed" };
+  ana.paths.tunnel = { kind: "closed" };
   expect(directory.upstreamFor(ana)).toBeDefined();
   await directory.close();
 });

@@ -103,11 +103,11 @@ export class UpstreamDirectory {
   /** How to reach a participant now; undefined when it has no open path. */
   upstreamFor(participant: Participant): Upstream | undefined {
     // A request would wait in the tunnel, and the endpoint is not called while the tunnel may resume.
-    if (participant.tunnel.kind === "interrupted") return undefined;
+    if (participant.paths.tunnel.kind === "interrupted") return undefined;
     const session = this.#options.tunnels.sessionOf(participant);
     if (session !== undefined)
       return new TunnelUpstream(session, participant, this.#headersOf(participant));
-    if (participant.direct.kind === "refused") return undefined;
+    if (participant.paths.direct.kind === "refused") return undefined;
     return new DirectUpstream(this.#servers.serverOf(participant), this.#headersOf(participant));
   }
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Participant } from "../../domain/participant.ts";
-import { aParticipant } from "../../domain/room.fixture.ts";
+import { aParticipant, type ParticipantFields } from "../../domain/room.fixture.ts";
 import { storedRegistrationOf, type StoredRegistration } from "../../domain/stored-registration.ts";
 import { HubError } from "../../errors.ts";
 import { Replica } from "../directory-compliance.fixture.ts";
@@ -65,7 +65,7 @@ async function openHome() {
     wallMs: () => state.wallMs,
     reportBug: (error) => bugs.push(error),
   });
-  const set = (id: string, nickname: string, fields: Partial<Participant> = {}) => {
+  const set = (id: string, nickname: string, fields: ParticipantFields = {}) => {
     const participant = aParticipant({ id, nickname, roomCode: code, ...fields });
     participants.set(id, participant);
     return writer.changed(participant);

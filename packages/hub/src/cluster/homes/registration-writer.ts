@@ -95,7 +95,9 @@ export class RegistrationWriter {
   async renew(): Promise<void> {
     const oldest = this.#options.wallMs() - renewAfterMs;
     for (const participant of this.#options.participants()) {
-      const { status, returning } = participant;
+      const {
+        presence: { status, returning },
+      } = participant;
       const isHere = status === "online" && returning === undefined;
       if (isHere && (this.#storedAt.get(keyOf(participant)) ?? 0) <= oldest)
         this.#mark(participant);

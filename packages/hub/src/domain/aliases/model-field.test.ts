@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aParticipant, aRoom } from "../room.fixture.ts";
+import { aParticipant, aRoom, type ParticipantFields } from "../room.fixture.ts";
 import type { Room } from "../room.ts";
 import { AliasTable } from "./alias-table.ts";
 import { readModelField, selectorText, selectTarget } from "./model-field.ts";
@@ -54,7 +54,7 @@ function select(targets: string[], ...participants: Participant[]) {
   return selectTarget(room, field, 0, (target) => plainQuery(target, "messages", nowMs));
 }
 
-const coder = (fields: Partial<Participant> = {}) =>
+const coder = (fields: ParticipantFields = {}) =>
   aParticipant({ id: "ana", model: "coder", ...fields });
 const other = aParticipant({ id: "bob", model: "llama3" });
 const offline = { status: "offline" } as const;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Participant } from "../participant.ts";
-import { aParticipant, aRoom } from "../room.fixture.ts";
+import { aParticipant, aRoom, type ParticipantFields } from "../room.fixture.ts";
 import { plainQuery } from "../selection-query.ts";
 import { placeRequest } from "./place-request.ts";
 
@@ -18,7 +18,7 @@ function placedIn(participants: Participant[], random: number, warm?: Participan
   return placement.kind === "full" ? "full" : placement.candidate.participant.id;
 }
 
-function many(count: number, fields: Partial<Participant> = {}): Participant[] {
+function many(count: number, fields: ParticipantFields = {}): Participant[] {
   return Array.from({ length: count }, (_, index) => aParticipant({ id: `p${index}`, ...fields }));
 }
 
@@ -44,13 +44,13 @@ test("one at capacity that has the model loaded is compared with those that woul
     limit: 1,
     loadedModels: ["llama3:latest"],
   });
-  loaded.startedMs.push(-900);
+  loaded.load.startedMs.push(-900);
   for (let count = 0; count < 2; count++)
-    loaded.pace.noteFirst("stream", { promptBytes: 10_000, coldBytes: 10_000 }, 100, 0);
-  loaded.pace.noteSlot(1_000);
+    loaded.learned.pace.noteFirst("stream", { promptBytes: 10_000, coldBytes: 10_000 }, 100, 0);
+  loaded.learned.pace.noteSlot(1_000);
   const idle = aParticipant({ id: "idle", loadedModels: [] });
   expect(placedIn([idle, loaded], 0)).toBe("loaded");
-  loaded.pace.noteSlot(100_000);
+  loaded.learned.pace.noteSlot(100_000);
   expect(placedIn([idle, loaded], 0)).toBe("idle");
 });
 

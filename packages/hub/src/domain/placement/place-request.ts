@@ -1,46 +1,35 @@
-import { capabilityOf, isFull, mustLoad, type Participant } from "../participant.ts";
+import { capabilityOf, mustLoad, type Participant } from "../participant.ts";
+import { isFull } from "../slots.ts";
 import { type Placement, type PlacementCandidate, place } from "./placement.ts";
 import { isRoutable } from "../readiness.ts";
 import type { Room } from "../room.ts";
 import type { SelectionQuery } from "../selection-query.ts";
 
 /** A participant as a candidate for one request. */
-export class Candidate implements PlacementCandidate {
+export interface Candidate extends PlacementCandidate {
   readonly participant: Participant;
-  readonly isFree: boolean;
-  readonly warmBytes: number;
-  readonly awaited: number;
+}
 
-  constructor(participant: Participant, warmBytes: number, held: SelectionQuery["held"]) {
-    this.participant = participant;
-    this.isFree = !isFull(participant);
-    this.warmBytes = warmBytes;
-    const { awaited } = participant;
-    // Of those that wait for it, the request itself is one.
-    this.awaited = held?.participant === participant ? Math.min(held.ahead, awaited - 1) : awaited;
-  }
-
-  get active(): number {
-    const { machine, active } = this.participant;
-    return machine?.active ?? active;
-  }
-
-  get limit(): number {
-    const { limit, machine } = this.participant;
-    return machine === undefined ? limit : Math.min(limit, machine.limit);
-  }
-
-  get startedMs(): readonly number[] {
-    return (this.participant.machine ?? this.participant).startedMs;
-  }
-
-  get mustLoad(): boolean {
-    return mustLoad(this.participant);
-  }
-
-  get pace(): Participant["pace"] {
-    return this.participant.pace;
-  }
+/** @param held - the participant that the request waits for; undefined when it waits for none */
+export function candidateFor(
+  participant: Participant,
+  warmBytes: number,
+  held: SelectionQuery["held"],
+): Candidate {
+  const { load, learned } = participant;
+  const { machine, awaited } = load;
+  return {
+    participant,
+    isFree: !isFull(participant),
+    active: machine?.active ?? load.active,
+    limit: machine === undefined ? load.limit : Math.min(load.limit, machine.limit),
+    startedMs: (machine ?? load).startedMs,
+    // Of the requests that wait for it, the request itself is one.
+    awaited: held?.participant === participant ? Math.min(held.ahead, awaited - 1) : awaited,
+    warmBytes,
+    mustLoad: mustLoad(participant),
+    pace: learned.pace,
+  };
 }
 
 /** More free participants than this are sampled: a request must not cost more in a room of a thousand. */
@@ -77,7 +66,7 @@ function comparedCandidates(
     const one = serving[(from + step) % serving.length] as Participant;
     if (warm.has(one) || isFull(one) || !mayServe(one, query)) continue;
     free++;
-    candidates.push(new Candidate(one, 0, query.held));
+    candidates.push(candidateFor(one, 0, query.held));
   }
   if (candidates.some((one) => one.mustLoad)) {
     candidates.push(...loadedBusyOnes(serving, warm, query));
@@ -87,7 +76,7 @@ function comparedCandidates(
   for (const one of warmOnes) {
     const bytes = warm.get(one);
     if (bytes !== undefined && mayServe(one, query) && serving.includes(one)) {
-      candidates.push(new Candidate(one, bytes, query.held));
+      candidates.push(candidateFor(one, bytes, query.held));
     }
   }
   return isSampled ? candidates : inOrderOf(serving, candidates);
@@ -102,7 +91,7 @@ function loadedBusyOnes(
   return serving
     .filter((one) => isFull(one) && !mustLoad(one) && !warm.has(one) && mayServe(one, query))
     .slice(0, maxCompared)
-    .map((one) => new Candidate(one, 0, query.held));
+    .map((one) => candidateFor(one, 0, query.held));
 }
 
 function inOrderOf(serving: readonly Participant[], candidates: Candidate[]): Candidate[] {

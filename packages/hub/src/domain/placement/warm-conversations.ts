@@ -163,7 +163,7 @@ export class WarmConversations {
   }
 }
 
-function mostOf({ limit }: Participant): number {
+function mostOf({ load: { limit } }: Participant): number {
   return Math.min(Math.max(limit * perSlot, leastPerParticipant), mostPerParticipant);
 }
 

@@ -63,8 +63,8 @@ function takesUsageRequest(participant: Participant): boolean {
   return (
     capabilityOf(participant, "streamUsage") === "supported" &&
     capabilityOf(participant, "implicitUsage") !== "supported" &&
-    !participant.refusesStreamUsage &&
-    !participant.reportsUsageItself
+    !participant.learned.refusesStreamUsage &&
+    !participant.learned.reportsUsageItself
   );
 }
 

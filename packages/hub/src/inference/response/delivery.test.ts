@@ -83,7 +83,7 @@ describe("deadlines", () => {
       queueMs: 60_001,
       participantId: null,
     });
-    expect(participant.queued).toBe(0);
+    expect(participant.load.queued).toBe(0);
   });
 
   test("a client that takes nothing is dropped, and its connection with it", () => {

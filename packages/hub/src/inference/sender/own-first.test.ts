@@ -1,6 +1,7 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isFull, type Participant } from "../../domain/participant.ts";
+import { isFull } from "../../domain/slots.ts";
+import type { Participant } from "../../domain/participant.ts";
 import { aParticipant } from "../../domain/room.fixture.ts";
 import { type QueueEntry, RoomQueue } from "../queue.ts";
 
@@ -20,7 +21,7 @@ function createBench(...participants: Participant[]) {
       tryToLeave(only) {
         const free = candidates.find((one) => !isFull(one) && (only ?? one) === one);
         if (free === undefined) return false;
-        free.active++;
+        free.load.active++;
         waiting.delete(entry);
         started.push({ name, address, at: free });
         return true;
@@ -33,7 +34,7 @@ function createBench(...participants: Participant[]) {
   };
   const free = (participant: Participant, times = 1) => {
     for (let time = 0; time < times; time++) {
-      participant.active--;
+      participant.load.active--;
       queue.wake();
     }
   };
@@ -98,7 +99,7 @@ test("whatever comes and frees, no two of the owner's start in a row while other
           send(String(index), address, which < 3 ? [at] : participants.filter((one) => one !== at));
           continue;
         }
-        if (at.active === 0) continue;
+        if (at.load.active === 0) continue;
         const others = [...waiting].filter((entry) => entry.address !== "own");
         const doOthersWait = others.some((entry) => entry.candidates.includes(at));
         const before = started.length;
@@ -112,7 +113,7 @@ test("whatever comes and frees, no two of the owner's start in a row while other
       }
       for (let left = 3 * steps.length; left > 0; left--) {
         const at = participants[left % 3] as Participant;
-        if (at.active > 0) free(at);
+        if (at.load.active > 0) free(at);
       }
       expect([...waiting]).toEqual([]);
     }),

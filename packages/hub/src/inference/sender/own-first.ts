@@ -1,4 +1,5 @@
-import { isFull, type Participant } from "../../domain/participant.ts";
+import { isFull } from "../../domain/slots.ts";
+import type { Participant } from "../../domain/participant.ts";
 
 /** A waiting request, as far as its owner's participants are concerned. */
 interface OwnEntry {
@@ -49,10 +50,10 @@ export class OwnFirst<Entry extends OwnEntry> {
     if (this.#owed.size === 0) return entry.tryToLeave();
     const { candidates, owned } = entry;
     const owing = candidates.filter((one) => this.#owed.has(one) && !owned.includes(one));
-    const active = owing.map((one) => one.active);
+    const active = owing.map((one) => one.load.active);
     const hasGone = entry.tryToLeave();
     for (const [index, one] of owing.entries()) {
-      if (one.active > (active[index] ?? 0)) this.#owed.delete(one);
+      if (one.load.active > (active[index] ?? 0)) this.#owed.delete(one);
     }
     return hasGone;
   }
@@ -60,6 +61,6 @@ export class OwnFirst<Entry extends OwnEntry> {
   #doOthersWait(participant: Participant): boolean {
     let own = 0;
     for (const { owned } of this.#waiting) if (owned.includes(participant)) own++;
-    return participant.queued > own;
+    return participant.load.queued > own;
   }
 }

@@ -120,8 +120,7 @@ test("a token that one home issued is good at the next, which is told nothing el
   const ada = next.context.registry.room(next.room).participants.get("ada");
   expect(ada).toMatchObject({
     nickname: "Ada",
-    status: "online",
-    joinedAt: joined.participant.joinedAt,
+    presence: { status: "online", joinedAt: joined.participant.presence.joinedAt },
   });
   expect(next.context.vault.has(ada?.key ?? "")).toBe(false);
   const peer = peerAt("192.168.1.9", { token: tokenOf(joined) });

@@ -1,6 +1,13 @@
-import { updateLimit } from "../../domain/machine.ts";
+import { updateLimit } from "../../domain/slots.ts";
 import type { PaceSnapshot } from "../../domain/placement/pace.ts";
-import { capabilitiesOf, type Participant } from "../../domain/participant.ts";
+import {
+  capabilitiesOf,
+  type Learned,
+  type Load,
+  type Participant,
+  type Paths,
+  type Presence,
+} from "../../domain/participant.ts";
 import { isComplete, updateTrial } from "../../domain/readiness.ts";
 import type { OperationContext } from "../context.ts";
 
@@ -8,18 +15,13 @@ import type { OperationContext } from "../context.ts";
  * What the home of a room knows of a participant beyond its registration, its secrets included: it goes to the room's next
  * home alone. Times are in ms from now, so that no clock is compared.
  */
-export interface ParticipantState extends Pick<
-  Participant,
-  | "status"
-  | "learnedCapabilities"
-  | "refusesStreamUsage"
-  | "reportsUsageItself"
-  | "budget"
-  | "returning"
-  | "reported"
-  | "lastSeenAt"
-  | "lastContactAt"
-> {
+export interface ParticipantState
+  extends
+    Pick<Learned, "refusesStreamUsage" | "reportsUsageItself" | "reported">,
+    Pick<Presence, "status" | "returning" | "lastSeenAt">,
+    Pick<Load, "budget">,
+    Pick<Paths, "lastContactAt"> {
+  learnedCapabilities: Learned["found"];
   authHeaders: Readonly<Record<string, string>>;
   instructions: string | undefined;
   /** base64 */
@@ -27,7 +29,7 @@ export interface ParticipantState extends Pick<
   /** It has a tunnel: its agent dials the next home. */
   hasTunnel: boolean;
   /** of a direct path that was tried */
-  direct: Extract<Participant["direct"], { kind: "answered" | "failed" }> | undefined;
+  direct: Extract<Paths["direct"], { kind: "answered" | "failed" }> | undefined;
   loadedModels: readonly string[] | undefined;
   haveWorked: boolean;
   pace: PaceSnapshot;
@@ -43,29 +45,33 @@ export function stateOf(
   participant: Participant,
 ): ParticipantState {
   const now = nowMs();
-  const { machineDigest, direct, tunnel, restsUntilMs, overloadedUntilMs } = participant;
+  const {
+    machineDigest,
+    paths: { direct, tunnel },
+    load: { restsUntilMs, overloadedUntilMs },
+  } = participant;
   return {
-    status: participant.status,
-    learnedCapabilities: participant.learnedCapabilities,
-    refusesStreamUsage: participant.refusesStreamUsage,
-    reportsUsageItself: participant.reportsUsageItself,
-    budget: participant.budget,
-    returning: participant.returning,
-    reported: participant.reported,
-    lastSeenAt: participant.lastSeenAt,
-    lastContactAt: participant.lastContactAt,
+    status: participant.presence.status,
+    learnedCapabilities: participant.learned.found,
+    refusesStreamUsage: participant.learned.refusesStreamUsage,
+    reportsUsageItself: participant.learned.reportsUsageItself,
+    budget: participant.load.budget,
+    returning: participant.presence.returning,
+    reported: participant.learned.reported,
+    lastSeenAt: participant.presence.lastSeenAt,
+    lastContactAt: participant.paths.lastContactAt,
     authHeaders: vault.headersFor(participant.key, participant.endpointOrigin),
     instructions: participant.config.instructions ?? undefined,
     machineDigest: machineDigest && Buffer.from(machineDigest).toString("base64"),
     hasTunnel: tunnel.kind !== "closed",
     direct: direct.kind === "answered" || direct.kind === "failed" ? direct : undefined,
-    loadedModels: participant.loadedModels,
-    haveWorked: participant.credentials.haveWorked,
-    pace: participant.pace.snapshot(now),
+    loadedModels: participant.learned.loadedModels,
+    haveWorked: participant.learned.credentials.haveWorked,
+    pace: participant.learned.pace.snapshot(now),
     restsForMs: restsUntilMs === undefined ? undefined : restsUntilMs - now,
     overloadedForMs: overloadedUntilMs === undefined ? undefined : overloadedUntilMs - now,
-    joinedAgoMs: now - participant.joinedMs,
-    usedAgoMs: now - participant.lastUsedMs,
+    joinedAgoMs: now - participant.presence.joinedMs,
+    usedAgoMs: now - participant.presence.lastUsedMs,
   };
 }
 
@@ -81,29 +87,35 @@ export function restoreState(
   vault.put(participant.key, participant.endpointOrigin, authHeaders);
   if (instructions !== undefined) participant.config = { ...participant.config, instructions };
   participant.machineDigest = machineDigest ? Buffer.from(machineDigest, "base64") : undefined;
-  participant.status = state.status;
-  participant.learnedCapabilities = state.learnedCapabilities;
-  participant.capabilities = capabilitiesOf(participant);
-  participant.refusesStreamUsage = state.refusesStreamUsage;
-  participant.reportsUsageItself = state.reportsUsageItself;
-  participant.credentials.haveWorked = state.haveWorked;
-  participant.pace.restore(state.pace, now);
-  participant.budget = state.budget;
-  participant.reported = state.reported;
-  participant.loadedModels = state.loadedModels;
-  participant.lastSeenAt = state.lastSeenAt;
-  participant.lastContactAt = state.lastContactAt;
-  participant.restsUntilMs = restsForMs === undefined ? undefined : now + restsForMs;
-  participant.overloadedUntilMs = overloadedForMs === undefined ? undefined : now + overloadedForMs;
-  participant.joinedMs = now - state.joinedAgoMs;
-  participant.lastUsedMs = now - state.usedAgoMs;
+  participant.presence.status = state.status;
+  participant.learned.found = state.learnedCapabilities;
+  participant.learned.capabilities = capabilitiesOf(
+    participant.declaredCapabilities,
+    participant.learned.found,
+  );
+  participant.learned.refusesStreamUsage = state.refusesStreamUsage;
+  participant.learned.reportsUsageItself = state.reportsUsageItself;
+  participant.learned.credentials.haveWorked = state.haveWorked;
+  participant.learned.pace.restore(state.pace, now);
+  participant.load.budget = state.budget;
+  participant.learned.reported = state.reported;
+  participant.learned.loadedModels = state.loadedModels;
+  participant.presence.lastSeenAt = state.lastSeenAt;
+  participant.paths.lastContactAt = state.lastContactAt;
+  participant.load.restsUntilMs = restsForMs === undefined ? undefined : now + restsForMs;
+  participant.load.overloadedUntilMs =
+    overloadedForMs === undefined ? undefined : now + overloadedForMs;
+  participant.presence.joinedMs = now - state.joinedAgoMs;
+  participant.presence.lastUsedMs = now - state.usedAgoMs;
   // Its agent says the rest.
-  participant.returning = hasTunnel ? nothingWithheld : state.returning;
-  const { returning } = participant;
+  participant.presence.returning = hasTunnel ? nothingWithheld : state.returning;
+  const {
+    presence: { returning },
+  } = participant;
   if (returning === undefined || isComplete(returning)) {
     const path = paths.directPathOf(participant);
     const known = direct?.kind === "answered" ? { ...direct, sinceMs: now } : direct;
-    participant.direct = path.kind === "untried" ? (known ?? path) : path;
+    participant.paths.direct = path.kind === "untried" ? (known ?? path) : path;
   }
   updateLimit(participant, limits);
   updateTrial(participant);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Participant, Withheld } from "../../domain/participant.ts";
-import { aParticipant } from "../../domain/room.fixture.ts";
+import { aParticipant, type ParticipantFields } from "../../domain/room.fixture.ts";
 import { isRoutable, readinessOf, unroutableReason } from "../../domain/readiness.ts";
 import { parseSelector, plainQuery } from "../../domain/selection-query.ts";
 import { selectParticipant } from "../../domain/selector.ts";
@@ -26,7 +26,7 @@ interface Kept {
 }
 
 /** An office whose room has just got its home here, with one registration. */
-function openOffice(fields: Partial<Participant> = {}, kept: Kept = {}) {
+function openOffice(fields: ParticipantFields = {}, kept: Kept = {}) {
   const office = createOffice();
   // What a probe finds is an event of its own.
   office.behaviour.endpoint = "hangs";
@@ -232,7 +232,7 @@ describe("a direct participant whose authHeaders were lost", () => {
       readiness: "needs-credentials",
       problem: "the hub that had its authHeaders has stopped: it must join again",
     });
-    expect(ada.direct.kind).toBe("refused");
+    expect(ada.paths.direct.kind).toBe("refused");
     expect(isRoutable(ada, () => Number.MAX_SAFE_INTEGER)).toBe(false);
     expect(office.probes).toEqual([]);
   });
@@ -293,10 +293,10 @@ describe("a participant that registered at another computer", () => {
     const fields = { registrant, ownerAddress: "127.0.0.1" };
     const there = openOffice(fields, { computer: "0b0b" }).ada;
     expect(proofOf("compat", there, peerAt("127.0.0.1"))).toBeUndefined();
-    expect(there.ownerAddress).toBeUndefined();
+    expect(there.paths.ownerAddress).toBeUndefined();
     const same = openOffice(fields).ada;
     expect(proofOf("compat", same, peerAt("127.0.0.1"))).toBe("address");
-    expect(same.ownerAddress).toBe("127.0.0.1");
+    expect(same.paths.ownerAddress).toBe("127.0.0.1");
   });
 
   test("may still show by its address on the network who it is", () => {

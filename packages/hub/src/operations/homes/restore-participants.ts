@@ -85,10 +85,10 @@ function restore(
   if (state !== undefined) restoreState(context, participant, state);
   context.registry.add(room, participant);
   assignMachine(context, participant);
-  if (participant.status === "online") context.liveness.watch(participant);
+  if (participant.presence.status === "online") context.liveness.watch(participant);
   if (participant.liveness === "probe") context.paths.watch(participant);
   // Never rejects; what it finds is an event of its own.
-  if (participant.direct.kind === "untried") void context.paths.probe(participant);
+  if (participant.paths.direct.kind === "untried") void context.paths.probe(participant);
 }
 
 function participantOf(
@@ -107,12 +107,12 @@ function participantOf(
   });
   // Another computer's loopback address is that of no client of this one.
   const isOwnHere = !isElsewhere || !isLoopbackHost(ownerAddress ?? "");
-  participant.ownerAddress = isOwnHere ? ownerAddress : undefined;
-  participant.joinedAt = joinedAt;
-  participant.lastSeenAt = storedAt;
-  if (participant.isTunnelOnly || !isComplete(has)) participant.returning = has;
+  participant.paths.ownerAddress = isOwnHere ? ownerAddress : undefined;
+  participant.presence.joinedAt = joinedAt;
+  participant.presence.lastSeenAt = storedAt;
+  if (participant.isTunnelOnly || !isComplete(has)) participant.presence.returning = has;
   // A call would go out without what is missing.
-  participant.direct = isComplete(has) ? context.paths.directPathOf(participant) : mustJoin;
+  participant.paths.direct = isComplete(has) ? context.paths.directPathOf(participant) : mustJoin;
   return participant;
 }
 

@@ -12,7 +12,7 @@ const nothing: Withheld = { authHeaders: false, instructions: false, machineSecr
  *
  * @throws HubError `participant_not_found`
  */
-export function requireComplete({ id, roomCode, returning }: Participant): void {
+export function requireComplete({ id, roomCode, presence: { returning } }: Participant): void {
   if (returning === undefined || isComplete(returning)) return;
   throw new HubError(
     "participant_not_found",
@@ -22,7 +22,10 @@ export function requireComplete({ id, roomCode, returning }: Participant): void 
 }
 
 /** Nothing is missing any more; of an agent that was on its way here, its tunnel is next. */
-export function returnAfterJoin({ returning, isTunnelOnly }: Participant): Withheld | undefined {
+export function returnAfterJoin({
+  presence: { returning },
+  isTunnelOnly,
+}: Participant): Withheld | undefined {
   return returning !== undefined && isTunnelOnly ? nothing : undefined;
 }
 
@@ -31,12 +34,15 @@ export function returnAfterJoin({ returning, isTunnelOnly }: Participant): Withh
  * waited for this home since before the agent could dial it; by the second one it would have dialled.
  */
 export function endReturn(context: OperationContext, participant: Participant): void {
-  const { returning } = participant;
+  const {
+    presence: { returning },
+  } = participant;
   if (returning === undefined) return;
-  participant.returning = returning.isHeard === true ? undefined : { ...returning, isHeard: true };
-  if (participant.returning !== undefined) return;
+  participant.presence.returning =
+    returning.isHeard === true ? undefined : { ...returning, isHeard: true };
+  if (participant.presence.returning !== undefined) return;
   // One that was offline is announced with its sign of life.
-  if (participant.status === "online") announceUpdate(context, participant);
+  if (participant.presence.status === "online") announceUpdate(context, participant);
 }
 
 /**
@@ -48,7 +54,10 @@ export function bringBack(
   participant: Participant,
   brought: Pick<Withheld, "authHeaders" | "instructions">,
 ): boolean {
-  const { returning, isTunnelOnly } = participant;
+  const {
+    presence: { returning },
+    isTunnelOnly,
+  } = participant;
   if (returning === undefined) return false;
   const missing = {
     authHeaders: returning.authHeaders && !brought.authHeaders,
@@ -57,6 +66,6 @@ export function bringBack(
   };
   // An agent still has to dial.
   const hasReturned = isComplete(missing) && !isTunnelOnly;
-  participant.returning = hasReturned ? undefined : missing;
+  participant.presence.returning = hasReturned ? undefined : missing;
   return hasReturned;
 }

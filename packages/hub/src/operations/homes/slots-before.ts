@@ -1,11 +1,6 @@
 import type { HubIdentity } from "../../domain/hub-identity.ts";
-import {
-  type Machine,
-  occupySlot,
-  type Participant,
-  releaseSlot,
-  type SlotHolder,
-} from "../../domain/participant.ts";
+import type { Machine, Participant, SlotHolder } from "../../domain/participant.ts";
+import { occupySlot, releaseSlot } from "../../domain/slots.ts";
 import type { OperationContext } from "../context.ts";
 import { wakeRooms } from "../presence.ts";
 

@@ -2,7 +2,7 @@ import type { Readiness } from "@roomhub/protocol";
 import type { ProbeResult } from "@roomhub/provider";
 import { describe, expect, test } from "vitest";
 import type { Participant } from "../../domain/participant.ts";
-import { aParticipant } from "../../domain/room.fixture.ts";
+import { aParticipant, type ParticipantFields } from "../../domain/room.fixture.ts";
 import { EndpointWatch } from "./endpoint-watch.ts";
 
 const ready: ProbeResult = { answered: true, status: 200, models: ["llama3"] };
@@ -36,7 +36,7 @@ function createLab() {
     }),
     placeOf: ({ baseUrl }) => baseUrl,
     onProbed(participant, found, isLife) {
-      if (isLife) participant.status = "online";
+      if (isLife) participant.presence.status = "online";
       log.push(
         `${participant.id} ${found.answered ? found.status : "silent"}${isLife ? " lives" : ""}`,
       );
@@ -67,7 +67,7 @@ function createLab() {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-function probed(id: string, fields: Partial<Participant> = {}): Participant {
+function probed(id: string, fields: ParticipantFields = {}): Participant {
   return aParticipant({ id, liveness: "probe", baseUrl: `http://${id}/v1`, ...fields });
 }
 
@@ -117,7 +117,7 @@ describe("a participant with liveness probe", () => {
     lab.watch.add(a);
     await lab.pass(30_000);
     expect(lab.seen()).toHaveLength(6);
-    a.status = "offline";
+    a.presence.status = "offline";
     await lab.pass(250_000);
     const probes = lab.seen().filter((line) => line.includes("probe"));
     expect(probes).toEqual([40, 60, 100, 160, 220, 280].map((at) => `${at} s: probe a`));
@@ -139,10 +139,10 @@ describe("a participant with liveness probe", () => {
     await lab.pass(30_000);
     expect(lab.seen()).toEqual([]);
     const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
-    a.tunnel = { kind: "interrupted", streams: 1, sinceMs: 30_000, before };
+    a.paths.tunnel = { kind: "interrupted", streams: 1, sinceMs: 30_000, before };
     await lab.pass(10_000);
     expect(lab.seen()).toEqual([]);
-    a.tunnel = { kind: "closed" };
+    a.paths.tunnel = { kind: "closed" };
     await lab.pass(250);
     expect(lab.seen()).toEqual(["40.25 s: probe a", "a 200 lives"]);
   });
@@ -150,7 +150,7 @@ describe("a participant with liveness probe", () => {
   test.each<[string, (a: Participant, left: Set<Participant>) => void]>([
     ["it has left", (a, left) => left.add(a)],
     ["its liveness is cleared", (a) => (a.liveness = undefined)],
-    ["it may not be dialled any more", (a) => (a.direct = { kind: "refused", reason: "" })],
+    ["it may not be dialled any more", (a) => (a.paths.direct = { kind: "refused", reason: "" })],
   ])("is not probed any more when %s", async (_why, change) => {
     const lab = createLab();
     const a = probed("a");
@@ -222,10 +222,8 @@ describe("participants at the same place", () => {
     expect(lab.seen()).toContain("share b");
     lab.hold();
     await lab.pass(10_000);
-    Object.assign(b, {
-      baseUrl: "http://other/v1",
-      credentials: { haveWorked: false, trial: undefined },
-    });
+    b.baseUrl = "http://other/v1";
+    b.learned.credentials = { haveWorked: false, trial: undefined };
     await lab.release();
     expect(lab.seen()).toEqual(["20 s: probe a", "a 200 lives"]);
     await lab.pass(250);
@@ -245,7 +243,7 @@ describe("a participant that sends heartbeats", () => {
       ...["2.25 s: probe a", "a 503"],
       ...["4.25 s: probe a", "a 503"],
     ]);
-    a.direct = directOf("ready");
+    a.paths.direct = directOf("ready");
     await lab.pass(60_000);
     expect(lab.seen()).toEqual([]);
   });

@@ -78,16 +78,20 @@ export class EndpointWatch {
   }
 
   #hasReason({ participant, isLookWanted }: Watched): boolean {
-    const { direct, liveness, status } = participant;
+    const {
+      paths: { direct },
+      liveness,
+      presence: { status },
+    } = participant;
     if (direct.kind === "refused" || !this.#options.isPresent(participant)) return false;
     return liveness === "probe" || (status === "online" && (isLookWanted || isUnready(direct)));
   }
 
   #isDue({ participant, isLookWanted, dueMs }: Watched, nowMs: number): boolean {
     // The agent probes its model server itself, and its tunnel is the sign of life.
-    if (participant.tunnel.kind !== "closed") return false;
+    if (participant.paths.tunnel.kind !== "closed") return false;
     if (participant.liveness === "probe" && dueMs <= nowMs) return true;
-    if (!isLookWanted && !isUnready(participant.direct)) return false;
+    if (!isLookWanted && !isUnready(participant.paths.direct)) return false;
     return this.#options.serverOf(participant).lookInMs() === 0;
   }
 
@@ -96,7 +100,9 @@ export class EndpointWatch {
     const place = this.#placeOf(first);
     const sharing = [...this.#watched.values()].filter(
       (one) =>
-        !one.isProbing && one.participant.tunnel.kind === "closed" && this.#placeOf(one) === place,
+        !one.isProbing &&
+        one.participant.paths.tunnel.kind === "closed" &&
+        this.#placeOf(one) === place,
     );
     for (const each of sharing) each.isProbing = true;
     const server = this.#options.serverOf(first.participant);
@@ -116,7 +122,7 @@ export class EndpointWatch {
     const isLife = participant.liveness === "probe" && isSignOfLife(participant, found);
     this.#options.onProbed(participant, found, isLife);
     // While it is online there are three tries before the silence is too long.
-    const mayRest = !isLife && participant.status === "offline";
+    const mayRest = !isLife && participant.presence.status === "offline";
     watched.pauseMs = mayRest
       ? Math.min(2 * watched.pauseMs, longestPauseMs)
       : HEARTBEAT_INTERVAL_MS;
@@ -125,8 +131,8 @@ export class EndpointWatch {
 
   #placeOf(watched: Watched): string {
     const { participant } = watched;
-    if (watched.credentials !== participant.credentials) {
-      watched.credentials = participant.credentials;
+    if (watched.credentials !== participant.learned.credentials) {
+      watched.credentials = participant.learned.credentials;
       watched.place = this.#options.placeOf(participant);
     }
     return watched.place;
@@ -140,7 +146,7 @@ function isUnready(direct: DirectPath): boolean {
 
 /** A model list, or a missing one where calls work: a login page or a gateway without its server responds too. */
 function isSignOfLife(
-  { credentials }: Participant,
+  { learned: { credentials } }: Participant,
   { answered, status = 0 }: ProbeResult,
 ): boolean {
   if (!answered) return false;

@@ -1,4 +1,4 @@
-import type { Machine, MachineLimits, Participant, ReportedLoad } from "./participant.ts";
+import type { SlotHolder, Machine, MachineLimits, Participant } from "./participant.ts";
 import type { Limits } from "@roomhub/protocol";
 
 /** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
@@ -21,13 +21,13 @@ class SharedMachine implements Machine {
 
   add(participant: Participant): void {
     this.#members.add(participant);
-    participant.machine = this;
+    participant.load.machine = this;
     updateMachineLimit(this);
   }
 
   delete(participant: Participant): void {
     this.#members.delete(participant);
-    participant.machine = undefined;
+    participant.load.machine = undefined;
     updateMachineLimit(this);
   }
 }
@@ -70,7 +70,11 @@ function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
   let reported = 0;
   let [most, mostUnnamed] = [1, 1];
   const byAgent = new Map<string | undefined, number>();
-  for (const { agentId, limit, limitFrom, reported: report } of members) {
+  for (const {
+    agentId,
+    load: { limit, limitFrom },
+    learned: { reported: report },
+  } of members) {
     const isDeclared = limitFrom === "declared";
     const slots = report.limit ?? 0;
     // Some programs show no number, and a usual one stands for it: a declaration of more at the same participant wins.
@@ -115,12 +119,6 @@ export function roomsToWake(roomCode: string, machine: Machine | undefined): rea
   return others === undefined ? [roomCode] : [...others, roomCode];
 }
 
-export const nothingReported: ReportedLoad = Object.freeze({
-  limit: undefined,
-  limitFrom: "engine",
-  elsewhere: 0,
-});
-
 /** How many requests run at once where a participant declares nothing. */
 type ConcurrencyLimits = Pick<Limits, "assumedConcurrency" | "inFlightPerParticipant">;
 
@@ -130,22 +128,75 @@ type ConcurrencyLimits = Pick<Limits, "assumedConcurrency" | "inFlightPerPartici
  */
 export function updateLimit(participant: Participant, limits: ConcurrencyLimits): void {
   setLimit(participant, limits);
-  if (participant.machine !== undefined) updateMachineLimit(participant.machine);
+  if (participant.load.machine !== undefined) updateMachineLimit(participant.load.machine);
 }
 
 function setLimit(
   participant: Participant,
   { assumedConcurrency, inFlightPerParticipant }: ConcurrencyLimits,
 ): void {
-  const { config, reported } = participant;
+  const {
+    config,
+    learned: { reported },
+  } = participant;
   if (config.maxConcurrency !== undefined) {
-    participant.limit = config.maxConcurrency;
-    participant.limitFrom = "declared";
+    participant.load.limit = config.maxConcurrency;
+    participant.load.limitFrom = "declared";
   } else if (reported.limit !== undefined) {
-    participant.limit = Math.min(reported.limit, inFlightPerParticipant);
-    participant.limitFrom = reported.limitFrom;
+    participant.load.limit = Math.min(reported.limit, inFlightPerParticipant);
+    participant.load.limitFrom = reported.limitFrom;
   } else {
-    participant.limit = Math.min(assumedConcurrency, inFlightPerParticipant);
-    participant.limitFrom = "default";
+    participant.load.limit = Math.min(assumedConcurrency, inFlightPerParticipant);
+    participant.load.limitFrom = "default";
   }
+}
+
+/** Whether it takes no further request now, by its own limit or its machine's. */
+export function isFull({ load }: Participant): boolean {
+  const { active, limit, machine, isCongested } = load;
+  if (active >= limit || isCongested) return true;
+  return machine !== undefined && machine.active >= machine.limit;
+}
+
+/** A request begins to run. @returns the machine whose slot it takes too */
+export function occupySlot(
+  { load }: Participant,
+  holder: SlotHolder,
+  nowMs: number,
+): Machine | undefined {
+  const { machine } = load;
+  load.runningFor.push(holder);
+  for (const place of [load, machine]) {
+    if (place === undefined) continue;
+    place.active++;
+    place.startedMs.push(nowMs);
+  }
+  return machine;
+}
+
+/**
+ * The request is over.
+ *
+ * @param machine - and `holder`, `startedMs`: as returned by and given to {@link occupySlot}
+ */
+export function releaseSlot(
+  { load }: Participant,
+  machine: Machine | undefined,
+  holder: SlotHolder,
+  startedMs: number,
+): void {
+  for (const place of [load, machine]) {
+    if (place === undefined) continue;
+    place.active--;
+    removeOne(place.startedMs, startedMs);
+  }
+  removeOne(load.runningFor, holder);
+}
+
+/** The order says nothing, so the last value may take the place of the removed one. */
+function removeOne<Value>(values: Value[], value: Value): void {
+  const last = values.pop();
+  if (last === undefined || last === value) return;
+  const index = values.indexOf(value);
+  if (index >= 0) values[index] = last;
 }

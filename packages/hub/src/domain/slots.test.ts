@@ -4,11 +4,13 @@ import {
   Machines,
   roomsToWake,
   updateMachineLimit,
-  nothingReported,
   updateLimit,
-} from "./machine.ts";
-import { isFull, occupySlot, type Participant, releaseSlot } from "./participant.ts";
-import { aParticipant } from "./room.fixture.ts";
+  isFull,
+  occupySlot,
+  releaseSlot,
+} from "./slots.ts";
+import { nothingReported, type Participant } from "./participant.ts";
+import { aParticipant, type ParticipantFields } from "./room.fixture.ts";
 
 const alice = { address: "192.0.2.1", person: "alice" };
 
@@ -20,7 +22,7 @@ const by = (agentId: string, limit: number) => ({ agentId, ...declares(limit) })
 /** It declares 3 where its model server has 4 slots. */
 const knows = (agentId: string) => ({ ...reports(4), ...by(agentId, 3) });
 
-function group(...fields: Partial<Participant>[]): Participant[] {
+function group(...fields: ParticipantFields[]): Participant[] {
   const machines = new Machines();
   return fields.map((each, index) => {
     const participant = aParticipant({ id: `p${index}`, ...each });
@@ -49,7 +51,7 @@ describe("the slots of a machine are", () => {
     ["not counted, where the server queues by itself", [reports(256), reports(256)], Infinity],
   ])("%s", (_what, members, expected) => {
     const fields = members.map((one) => ({ limitFrom: "default" as const, ...one }));
-    expect(group(...fields)[0]?.machine?.limit).toBe(expected);
+    expect(group(...fields)[0]?.load.machine?.limit).toBe(expected);
   });
 });
 
@@ -57,7 +59,7 @@ test("one participant's requests leave less for the others of its machine", () =
   const [llama, qwen] = group(declares(1), declares(1)) as [Participant, Participant];
   const machine = occupySlot(llama, alice, 5);
   expect(isFull(qwen)).toBe(true);
-  expect(qwen.active).toBe(0);
+  expect(qwen.load.active).toBe(0);
   releaseSlot(llama, machine, alice, 5);
   expect(isFull(qwen)).toBe(false);
 });
@@ -74,8 +76,8 @@ test("a freed slot is offered to every room with a participant of the machine, t
     Participant,
     Participant,
   ];
-  expect(roomsToWake("AAA", one.machine)).toEqual(["BBB", "AAA"]);
-  expect(roomsToWake("BBB", other.machine)).toEqual(["AAA", "BBB"]);
+  expect(roomsToWake("AAA", one.load.machine)).toEqual(["BBB", "AAA"]);
+  expect(roomsToWake("BBB", other.load.machine)).toEqual(["AAA", "BBB"]);
   expect(roomsToWake("CCC", undefined)).toEqual(["CCC"]);
 });
 
@@ -83,11 +85,11 @@ test("a machine that has no participants left is forgotten", () => {
   const machines = new Machines();
   const participant = aParticipant({ id: "a" });
   machines.assign(participant, "0123456789abcdef");
-  expect(participant.machine?.id).toBe("01234567");
+  expect(participant.load.machine?.id).toBe("01234567");
   machines.assign(participant, "fedcba9876543210");
-  expect(participant.machine?.id).toBe("fedcba98");
+  expect(participant.load.machine?.id).toBe("fedcba98");
   machines.assign(participant, undefined);
-  expect([machines.size, participant.machine]).toEqual([0, undefined]);
+  expect([machines.size, participant.load.machine]).toEqual([0, undefined]);
 });
 
 test("whatever participants come, move and leave while requests run, slots are neither exceeded nor leaked", () => {
@@ -114,13 +116,17 @@ test("whatever participants come, move and leave while requests run, slots are n
         if (what === "move") machines.assign(one, "11111111");
         if (what === "join") machines.assign(one, "00000000");
         if (what === "leave") machines.assign(one, undefined);
-        for (const { active, limit, startedMs } of members) {
+        for (const {
+          load: { active, limit, startedMs },
+        } of members) {
           expect(active).toBeLessThanOrEqual(limit);
           expect(startedMs).toHaveLength(active);
         }
       }
       for (const end of running) end();
-      for (const { active, machine } of members) {
+      for (const {
+        load: { active, machine },
+      } of members) {
         expect(active).toBe(0);
         expect(machine?.active ?? 0).toBe(0);
         if (machine !== undefined) updateMachineLimit(machine);
@@ -140,5 +146,5 @@ test.each([
 ] as const)("the limit of a participant is %s", (_what, config, reported, limit, limitFrom) => {
   const participant = aParticipant({ id: "a", config, reported });
   updateLimit(participant, { assumedConcurrency: 3, inFlightPerParticipant: 256 });
-  expect(participant).toMatchObject({ limit, limitFrom });
+  expect(participant.load).toMatchObject({ limit, limitFrom });
 });
