@@ -19,7 +19,6 @@ import {
 } from "@roomhub/tunnel";
 import type { Budget } from "./budget/budget.ts";
 import { type BudgetRefusal, refusalBody, refusalHeaders } from "./budget/budget-refusal.ts";
-import { type Person, personOf } from "./budget/person.ts";
 import { TokenMeter } from "./budget/token-meter.ts";
 import { type ResponseMeter, meterFor } from "./response-meter.ts";
 import type {
@@ -90,9 +89,8 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
   }
   // Lists and stored responses cost nothing.
   if (deps.budget === undefined || method !== "POST") return new ServedRequest(request, deps);
-  const person = personOf(request.head);
-  const refusal = deps.budget.admit(person);
-  if (refusal === undefined) return new ServedRequest(request, deps, person);
+  const refusal = deps.budget.admit();
+  if (refusal === undefined) return new ServedRequest(request, deps, true);
   sendRefusal(request, refusal);
   return refused(request, deps, { status: 429, code: "budget", reason: refusal.message });
 }
@@ -109,8 +107,7 @@ function sendBusy({ responder }: IncomingRequest): void {
 
 function sendRefusal({ head, responder }: IncomingRequest, refusal: BudgetRefusal): void {
   const surface = SURFACES.find(({ path }) => head.path === `/${path}`);
-  const { scope } = refusal;
-  responder.head({ status: 429, headers: refusalHeaders(refusal), refusal: scope });
+  responder.head({ status: 429, headers: refusalHeaders(refusal), refusal: "budget" });
   responder.write(refusalBody(refusal, surface?.errorShape ?? "openai"));
   responder.end();
 }
@@ -149,27 +146,25 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #scrubber: ResponseScrubber | undefined;
   #meter: ResponseMeter | undefined;
   /** undefined without a budget, and once its tokens are in the ledger */
-  #spending: { person: Person; tokens: TokenMeter } | undefined;
+  #spending: TokenMeter | undefined;
   #isWhole = false;
   #status: number | undefined;
   #outcome: RequestOutcome = "complete";
   #code: string | undefined;
   #reason: string | undefined;
 
-  /** @param person - whose budget it counts for; undefined when it counts for none */
-  constructor(request: IncomingRequest, deps: ServeDeps, person?: Person) {
+  /** @param isCounted - whether it counts for the budget */
+  constructor(request: IncomingRequest, deps: ServeDeps, isCounted = false) {
     this.#request = request;
     this.#deps = deps;
-    if (person !== undefined) {
-      this.#spending = { person, tokens: new TokenMeter(request.head.path) };
-    }
+    if (isCounted) this.#spending = new TokenMeter(request.head.path);
     this.#startedMs = deps.now();
     this.#leaveSlot = deps.seat.begin();
     const { path } = request.head;
     const client = deps.heads.clientOf(request.head);
     deps.running.add(this);
     deps.notify({ kind: "request-started", path, model: deps.model, client });
-    this.#spending?.tokens.seeRequest(request.body.length);
+    this.#spending?.seeRequest(request.body.length);
     this.#collect(request.body);
     if (request.end) this.#callWithCollected();
   }
@@ -183,7 +178,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   }
 
   onBody(chunk: Buffer): boolean {
-    this.#spending?.tokens.seeRequest(chunk.length);
+    this.#spending?.seeRequest(chunk.length);
     if (this.#call !== undefined) return this.#call.writeBody(chunk);
     this.#collect(chunk);
     if (this.#collectedBytes <= maxCollectedBytes) return true;
@@ -221,7 +216,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     const isCounted = this.#deps.countsTokens || this.#spending !== undefined;
     const isMetered = this.#deps.isMetered !== false || isCounted;
     if (isMetered) this.#meter = meterFor(this.#request.head, head, isCounted);
-    this.#spending?.tokens.begin(this.#meter, head);
+    this.#spending?.begin(this.#meter, head);
     if (status >= 400) this.#outcome = "failed";
     const passing = this.#deps.heads.toHub(headers);
     const { inErrors, inResponses } = this.#deps.secrets;
@@ -233,7 +228,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   onData(chunk: Buffer): boolean {
     this.#meter?.see(chunk, this.#deps.now);
-    this.#spending?.tokens.seeResponse(chunk);
+    this.#spending?.seeResponse(chunk);
     return this.#request.responder.write(this.#scrubber?.push(chunk) ?? chunk);
   }
 
@@ -299,7 +294,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     if (spending === undefined || this.#call === undefined) return;
     const mayHaveRun = this.#outcome === "cancelled" || this.#code === "provider_timeout";
     const isCharged = this.#status === undefined ? mayHaveRun : this.#status < 300;
-    if (isCharged) this.#deps.budget?.spend(spending.person, spending.tokens.tokens(isWhole));
+    if (isCharged) this.#deps.budget?.spend(spending.tokens(isWhole));
   }
 
   /** Copied where it is a small part of a tunnel message, which may have 1 MiB and would be kept with it. */

@@ -127,18 +127,17 @@ test("every option reaches the participant, and secrets reach nothing else", asy
     config: { top_p: 0.5, maxConcurrency: 4, responses: "translated", messages: "native" },
     budget: {
       tokensPerDay: 1_000,
-      perPersonTokensPerDay: 100,
       requestsPerMinute: 6,
       hours: "22-6",
     },
   });
   expect(world.stderr.text + world.stdout.text).not.toMatch(/sk-1|swordfish/);
+  expect(world.stderr.text).toContain("! --per-person-tokens-per-day limits nothing any more");
 });
 
 test.each([
   ["--tokens-per-day", "0"],
   ["--requests-per-minute", "1.5"],
-  ["--per-person-tokens-per-day", "many"],
   ["--hours", "18:00-23:00"],
   ["--hours", "18-25"],
   ["--hours", "0-24"],

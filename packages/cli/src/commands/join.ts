@@ -163,6 +163,7 @@ async function resolveParticipants(
   const nickname = options.nickname ?? context.userName;
   const { ownFirst, tunnelMask, specs } = options;
   const config = { ...options.config, ...servingConfig(options) };
+  const budget = budgetOf(context, options);
   const taken = new Set(room.connected);
   return models.map(({ endpoint, model, serverName, traits }) => {
     const nextId = () => {
@@ -188,7 +189,7 @@ async function resolveParticipants(
       headers,
       authHeaders,
       ...traits,
-      budget: budgetOf(options),
+      budget,
       // Only a lone default model follows its server: several could end up as the same model.
       followModel: requested.models.length === 0 && models.length === 1,
     };

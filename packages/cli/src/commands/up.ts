@@ -174,7 +174,7 @@ async function startAll(
     ...{ hubUrl: launched.localUrl, room: room.code, nickname, password },
     headers: requested.headers,
     followModel: model === undefined,
-    budget: budgetOf(values),
+    budget: budgetOf(context, values),
     ownFirst: values.ownFirst,
     onNotice: reportProblems(context, signal),
   };

@@ -1,11 +1,13 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { CliContext } from "../context.ts";
 import { positiveArgument } from "../options.ts";
 import type { ParticipantOptions } from "@roomhub/participant";
 
 /** Options of commands that share within a budget. */
 export interface BudgetOptionValues {
   tokensPerDay?: number;
-  perPersonTokensPerDay?: number;
+  /** of earlier versions */
+  perPersonTokensPerDay?: string;
   requestsPerMinute?: number;
   hours?: string;
 }
@@ -18,11 +20,6 @@ export function addBudgetOptions(command: Command): Command {
       positiveArgument,
     )
     .option(
-      "--per-person-tokens-per-day <n>",
-      "tokens that each person may use per day (default: no limit)",
-      positiveArgument,
-    )
-    .option(
       "--requests-per-minute <n>",
       "requests per minute (default: no limit)",
       positiveArgument,
@@ -31,13 +28,21 @@ export function addBudgetOptions(command: Command): Command {
       "--hours <from-to>",
       "local hours to share in, like 18-23 or 22-6 (default: all)",
       hoursArgument,
-    );
+    )
+    .addOption(new Option("--per-person-tokens-per-day <n>").hideHelp());
 }
 
 /** @returns undefined when no option was given */
-export function budgetOf(values: BudgetOptionValues): ParticipantOptions["budget"] {
-  const { tokensPerDay, perPersonTokensPerDay, requestsPerMinute, hours } = values;
-  const budget = { tokensPerDay, perPersonTokensPerDay, requestsPerMinute, hours };
+export function budgetOf(
+  { stderr }: CliContext,
+  { tokensPerDay, requestsPerMinute, hours, perPersonTokensPerDay }: BudgetOptionValues,
+): ParticipantOptions["budget"] {
+  if (perPersonTokensPerDay !== undefined) {
+    stderr.write(
+      "! --per-person-tokens-per-day limits nothing any more, since a name is only claimed; pass --tokens-per-day\n",
+    );
+  }
+  const budget = { tokensPerDay, requestsPerMinute, hours };
   return Object.values(budget).every((limit) => limit === undefined) ? undefined : budget;
 }
 

@@ -10,8 +10,6 @@ export interface BudgetOptions {
   tokensPerDay?: number | undefined;
   /** requests in any 60 s; at least 1 */
   requestsPerMinute?: number | undefined;
-  /** the same as `tokensPerDay` for each person; at least 1 */
-  perPersonTokensPerDay?: number | undefined;
   /** local hours in which requests are served: `18-23` is 18:00 to 22:59; `22-6` includes midnight */
   hours?: string | undefined;
 }
@@ -20,7 +18,6 @@ export interface BudgetOptions {
 export interface BudgetRules {
   tokensPerDay: number | undefined;
   requestsPerMinute: number | undefined;
-  perPersonTokensPerDay: number | undefined;
   hours: SharingHours | undefined;
 }
 
@@ -29,17 +26,16 @@ export interface BudgetRules {
  * @throws ParticipantError `invalid_budget`
  */
 export function readBudget(options: BudgetOptions | undefined): BudgetRules | undefined {
-  const { tokensPerDay, requestsPerMinute, perPersonTokensPerDay, hours } = options ?? {};
+  const { tokensPerDay, requestsPerMinute, hours } = options ?? {};
   checkCount("tokensPerDay", tokensPerDay);
   checkCount("requestsPerMinute", requestsPerMinute);
-  checkCount("perPersonTokensPerDay", perPersonTokensPerDay);
   const parsed = hours === undefined ? undefined : parseHours(hours);
   if (typeof parsed === "string") {
     throw new ParticipantError("invalid_budget", `The budget's hours ${parsed}.`);
   }
-  const limits = [tokensPerDay, requestsPerMinute, perPersonTokensPerDay, parsed];
+  const limits = [tokensPerDay, requestsPerMinute, parsed];
   if (limits.every((limit) => limit === undefined)) return undefined;
-  return { tokensPerDay, requestsPerMinute, perPersonTokensPerDay, hours: parsed };
+  return { tokensPerDay, requestsPerMinute, hours: parsed };
 }
 
 /** What a line of the ledger has room for. */

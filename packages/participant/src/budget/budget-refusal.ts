@@ -2,8 +2,6 @@ import type { ErrorShape } from "@roomhub/protocol";
 
 /** A request that a participant does not serve now because of its budget. */
 export interface BudgetRefusal {
-  /** `budget` concerns all clients, `person` the request's client alone. On the wire as the response head's `refusal`. */
-  scope: "budget" | "person";
   /** for the client: names the participant and says when to come back */
   message: string;
   retryAfterSeconds: number;

@@ -6,7 +6,6 @@ import { Budget } from "./budget.ts";
 import { type BudgetOptions, readBudget } from "./budget-options.ts";
 import { refusalBody, refusalHeaders } from "./budget-refusal.ts";
 import { Ledger } from "./ledger.ts";
-import { personOf } from "./person.ts";
 
 const dayMs = 86_400_000;
 /** 17:30 by the clock of these tests */
@@ -16,12 +15,6 @@ const readLocalTime = (epochMs: number) => {
   const text = new Date(epochMs).toISOString();
   return { day: text.slice(0, 10), hour: Number(text.slice(11, 13)) };
 };
-
-function person(name: string, address = "a1") {
-  const head = { method: "POST", path: "/", headers: {}, protocol: "", stream: false };
-  return personOf({ ...head, client: { kind: "name", id: name }, address });
-}
-const ada = person("ada");
 
 function createBudgets() {
   const folder = mkdtempSync(join(tmpdir(), "roomhub-budget-"));
@@ -53,11 +46,11 @@ test("a day's tokens are refused once they are used up, until midnight, after a 
   using budgets = createBudgets();
   const budget = budgets.open({ tokensPerDay: 1_000 });
   expect(budget.report).toMatchObject({ tokensPerDay: 1_000, remainingTokens: 1_000 });
-  budget.spend(ada, 999);
-  expect(budget.admit(ada)).toBeUndefined();
-  budget.spend(ada, 400);
-  const refusal = budgets.open({ tokensPerDay: 1_000 }).admit(person("bob"));
-  expect(refusal).toMatchObject({ scope: "budget", retryAfterSeconds: 6.5 * 3_600 });
+  budget.spend(999);
+  expect(budget.admit()).toBeUndefined();
+  budget.spend(400);
+  const refusal = budgets.open({ tokensPerDay: 1_000 }).admit();
+  expect(refusal).toMatchObject({ retryAfterSeconds: 6.5 * 3_600 });
   expect(refusal?.message).toBe(
     "ana-llama has used up its budget of 1,000 tokens a day. Try again in 6 h 30 min, or use another participant.",
   );
@@ -75,15 +68,15 @@ test("a day's tokens are refused once they are used up, until midnight, after a 
     resetAt: Date.parse("2026-05-06T00:00:00Z"),
   });
   budgets.time.nowMs = Date.parse("2026-05-06T00:00:00Z");
-  expect(budget.admit(ada)).toBeUndefined();
+  expect(budget.admit()).toBeUndefined();
   expect(budget.report).toMatchObject({ remainingTokens: 1_000 });
 });
 
 test("a refusal has the shape of an error of OpenAI, or of Anthropic", () => {
   using budgets = createBudgets();
   const budget = budgets.open({ tokensPerDay: 1 });
-  budget.spend(ada, 1);
-  const refusal = budget.admit(ada)!;
+  budget.spend(1);
+  const refusal = budget.admit()!;
   const { message } = refusal;
   expect(JSON.parse(refusalBody(refusal, "openai").toString())).toEqual({
     error: { message, type: "rate_limit_error", param: "", code: "budget_exhausted" },
@@ -94,45 +87,20 @@ test("a refusal has the shape of an error of OpenAI, or of Anthropic", () => {
   });
 });
 
-test("a person's tokens are refused for that person alone", () => {
-  using budgets = createBudgets();
-  const budget = budgets.open({ perPersonTokensPerDay: 100 });
-  budget.spend(ada, 100);
-  expect(budget.admit(ada)).toMatchObject({ scope: "person", tokens: { limit: 100 } });
-  expect(budget.admit(person("bob"))).toBeUndefined();
-  expect(budget.admit(person("ada", "b2"))).toBeUndefined();
-  expect(budget.report).toBeUndefined();
-});
-
-test("new names from one address get no more than 21 allowances", () => {
-  using budgets = createBudgets();
-  const budget = budgets.open({ perPersonTokensPerDay: 100 });
-  let spent = 0;
-  for (let name = 0; name < 500; name++) {
-    const someone = person(`name${name}`);
-    while (budget.admit(someone) === undefined) {
-      budget.spend(someone, 50);
-      spent += 50;
-    }
-  }
-  expect(spent).toBe(21 * 100);
-  expect(budget.admit(person("name", "b2"))).toBeUndefined();
-});
-
 test("requests per minute count together for all processes", () => {
   using budgets = createBudgets();
   const [one, other] = [0, 1].map(() => budgets.open({ requestsPerMinute: 3 })) as [Budget, Budget];
-  expect(one.admit(ada)).toBeUndefined();
+  expect(one.admit()).toBeUndefined();
   budgets.time.nowMs += 20_000;
-  expect(other.admit(ada)).toBeUndefined();
-  expect(one.admit(ada)).toBeUndefined();
-  const refusal = other.admit(ada);
-  expect(refusal).toMatchObject({ scope: "budget", retryAfterSeconds: 40, tokens: undefined });
+  expect(other.admit()).toBeUndefined();
+  expect(one.admit()).toBeUndefined();
+  const refusal = other.admit();
+  expect(refusal).toMatchObject({ retryAfterSeconds: 40, tokens: undefined });
   expect(refusal?.message).toContain("serves 3 requests a minute");
   expect(refusalHeaders(refusal!)).not.toHaveProperty("x-ratelimit-limit-tokens");
   budgets.time.nowMs += 40_000;
-  expect(other.admit(ada)).toBeUndefined();
-  expect(one.admit(ada)).toMatchObject({ retryAfterSeconds: 20 });
+  expect(other.admit()).toBeUndefined();
+  expect(one.admit()).toMatchObject({ retryAfterSeconds: 20 });
   expect(one.report).toEqual({ requestsPerMinute: 3 });
 });
 
@@ -140,17 +108,16 @@ test("outside its hours a participant is closed and says when it opens", () => {
   using budgets = createBudgets();
   const budget = budgets.open({ hours: "18-23" });
   expect(budget.closedReason).toBe("shares from 18:00 to 23:00");
-  expect(budget.admit(ada)).toMatchObject({
-    scope: "budget",
+  expect(budget.admit()).toMatchObject({
     retryAfterSeconds: 1_800,
     message:
       "ana-llama shares from 18:00 to 23:00. Try again in 30 min, or use another participant.",
   });
   budgets.time.nowMs += 30 * 60_000;
   expect(budget.closedReason).toBeUndefined();
-  expect(budget.admit(ada)).toBeUndefined();
+  expect(budget.admit()).toBeUndefined();
   budgets.time.nowMs += 5 * 3_600_000;
-  expect(budget.admit(ada)).toMatchObject({ retryAfterSeconds: 19 * 3_600 });
+  expect(budget.admit()).toMatchObject({ retryAfterSeconds: 19 * 3_600 });
   const nightly = budgets.open({ hours: "22-6" });
   expect(nightly.closedReason).toBeUndefined();
   budgets.time.nowMs += 7 * 3_600_000;
@@ -160,17 +127,17 @@ test("outside its hours a participant is closed and says when it opens", () => {
 test("while nothing can be written, nothing is served, and what was spent counts afterwards", () => {
   using budgets = createBudgets();
   const budget = budgets.open({ tokensPerDay: 100 });
-  expect(budget.admit(ada)).toBeUndefined();
+  expect(budget.admit()).toBeUndefined();
   rmSync(budgets.folder, { recursive: true });
   writeFileSync(budgets.folder, "a file in its place");
-  budget.spend(ada, 100);
-  expect(budget.admit(ada)).toMatchObject({ scope: "budget", retryAfterSeconds: 60 });
+  budget.spend(100);
+  expect(budget.admit()).toMatchObject({ retryAfterSeconds: 60 });
   expect(budget.report).toMatchObject({ remainingTokens: 0 });
   expect(budgets.faults).toHaveLength(2);
   rmSync(budgets.folder);
-  expect(budget.admit(ada)).toMatchObject({ tokens: { limit: 100, remaining: 0 } });
+  expect(budget.admit()).toMatchObject({ tokens: { limit: 100, remaining: 0 } });
   budgets.time.nowMs += dayMs;
-  expect(budget.admit(ada)).toBeUndefined();
+  expect(budget.admit()).toBeUndefined();
 });
 
 test.each<BudgetOptions>([
@@ -178,7 +145,7 @@ test.each<BudgetOptions>([
   { tokensPerDay: 1.5 },
   { requestsPerMinute: -1 },
   { requestsPerMinute: 1e13 },
-  { perPersonTokensPerDay: Number.NaN },
+  { tokensPerDay: Number.NaN },
   { hours: "18" },
 ])("a budget of %j is refused", (options) => {
   expect(() => readBudget(options)).toThrow(/^The budget's \w+ /);

@@ -3,7 +3,6 @@ import type { BudgetRules } from "./budget-options.ts";
 import { type BudgetRefusal, durationInWords } from "./budget-refusal.ts";
 import type { Ledger } from "./ledger.ts";
 import type { LedgerSums } from "./ledger-sums.ts";
-import type { Person } from "./person.ts";
 import {
   firstQuarterHour,
   hoursInWords,
@@ -49,7 +48,7 @@ export class Budget {
     return this.closedReason ?? (isUsedUp ? usedUp(tokensPerDay) : undefined);
   }
 
-  /** For STATUS; undefined when only hours and persons are limited. */
+  /** For STATUS; undefined when only hours are limited. */
   get report(): TunnelBudget | undefined {
     const { tokensPerDay, requestsPerMinute } = this.#rules;
     if (tokensPerDay === undefined && requestsPerMinute === undefined) return undefined;
@@ -67,13 +66,13 @@ export class Budget {
    *
    * @returns undefined when the request is admitted
    */
-  admit(person: Person): BudgetRefusal | undefined {
+  admit(): BudgetRefusal | undefined {
     const closed = this.closedReason;
     if (closed !== undefined) return this.#refuseUntil(this.#nextOpeningMs(), closed);
     try {
       const nowMs = this.#deps.wallNow();
       const sums = this.#deps.ledger.sums(nowMs);
-      return this.#refuseTokens(sums, person) ?? this.#refuseRate(sums, nowMs);
+      return this.#refuseTokens(sums) ?? this.#refuseRate(sums, nowMs);
     } catch (error) {
       this.#deps.onFault(error);
       const reason = "cannot write down what is spent, so it serves no requests";
@@ -82,25 +81,24 @@ export class Budget {
   }
 
   /** Enters the tokens of one response. */
-  spend(person: Person, tokens: number): void {
-    if (tokens <= 0 || this.#countsNoTokens) return;
+  spend(tokens: number): void {
+    if (tokens <= 0 || this.#rules.tokensPerDay === undefined) return;
     try {
-      this.#deps.ledger.spend(this.#deps.wallNow(), person, tokens);
+      this.#deps.ledger.spend(this.#deps.wallNow(), tokens);
     } catch (error) {
       this.#deps.onFault(error);
     }
   }
 
-  #refuseTokens(sums: LedgerSums, person: Person): BudgetRefusal | undefined {
-    const { tokensPerDay, perPersonTokensPerDay } = this.#rules;
-    if (tokensPerDay !== undefined && sums.totalTokens >= tokensPerDay) {
-      return this.#refuseTokensOf("budget", tokensPerDay, usedUp(tokensPerDay));
-    }
-    if (perPersonTokensPerDay !== undefined && sums.tokensOf(person) >= perPersonTokensPerDay) {
-      const reason = `serves ${count(perPersonTokensPerDay)} tokens a day to each person, and yours are used up`;
-      return this.#refuseTokensOf("person", perPersonTokensPerDay, reason);
-    }
-    return undefined;
+  #refuseTokens(sums: LedgerSums): BudgetRefusal | undefined {
+    const { tokensPerDay: limit } = this.#rules;
+    if (limit === undefined || sums.totalTokens < limit) return undefined;
+    const untilMs = this.#nextDayMs();
+    const resetMs = untilMs - this.#deps.wallNow();
+    return {
+      ...this.#refuseUntil(untilMs, usedUp(limit)),
+      tokens: { limit, remaining: 0, resetMs },
+    };
   }
 
   #refuseRate(sums: LedgerSums, nowMs: number): BudgetRefusal | undefined {
@@ -112,22 +110,11 @@ export class Budget {
     return this.#refuseUntil(Math.max(nextMs, nowMs + 1_000), reason);
   }
 
-  #refuseTokensOf(scope: BudgetRefusal["scope"], limit: number, reason: string): BudgetRefusal {
-    const untilMs = this.#nextDayMs();
-    const resetMs = untilMs - this.#deps.wallNow();
-    return {
-      ...this.#refuseUntil(untilMs, reason),
-      scope,
-      tokens: { limit, remaining: 0, resetMs },
-    };
-  }
-
   /** @param reason - the end of a sentence about the participant */
   #refuseUntil(untilMs: number, reason: string): BudgetRefusal {
     const waitMs = Math.max(1_000, untilMs - this.#deps.wallNow());
     const next = `Try again in ${durationInWords(waitMs)}, or use another participant.`;
     return {
-      scope: "budget",
       message: `${this.#deps.participantId} ${reason}. ${next}`,
       retryAfterSeconds: Math.ceil(waitMs / 1_000),
       tokens: undefined,
@@ -141,11 +128,6 @@ export class Budget {
     } catch {
       return 0; // reported when a request is refused for it
     }
-  }
-
-  get #countsNoTokens(): boolean {
-    const { tokensPerDay, perPersonTokensPerDay } = this.#rules;
-    return tokensPerDay === undefined && perPersonTokensPerDay === undefined;
   }
 
   get #localTime(): LocalTime {

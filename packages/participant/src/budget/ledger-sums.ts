@@ -1,29 +1,19 @@
-import type { Person } from "./person.ts";
-
-/** Persons of one address, and of all, that have an allowance of their own. The others share one. */
-const maxPersonsPerAddress = 20;
-const maxPersons = 1_000;
-
 const minuteMs = 60_000;
 
 /** One entry of the ledger. */
 export type LedgerEntry =
-  | { kind: "spent"; person: Person; tokens: number }
+  | { kind: "spent"; tokens: number }
   /** A request was admitted, by a participant that admits `limit` of them in a minute. */
   | { kind: "started"; atMs: number; limit: number; nonce: string };
 
 /**
  * What the entries of one day amount to. Depends on their order alone, so all processes that read the same file agree:
- * of two requests that start at the same time, on who was first; of new persons, on who has an allowance.
+ * of two requests that start at the same time, on who was first.
  */
 export class LedgerSums {
   totalTokens = 0;
-  /** by person id */
-  readonly #persons = new Map<string, number>();
-  readonly #personsOfAddress = new Map<string, number>();
   /** epoch ms of the requests admitted in the last minute, oldest first */
   readonly #startsMs: number[];
-  #othersTokens = 0;
 
   /** @param startsMs - of the day before: a minute may include midnight */
   constructor(startsMs: readonly number[] = []) {
@@ -37,7 +27,7 @@ export class LedgerSums {
   /** @returns whether it counts: false for a request that started when its limit had been reached */
   add(entry: LedgerEntry): boolean {
     if (entry.kind === "spent") {
-      this.#addSpent(entry.person, entry.tokens);
+      this.totalTokens += entry.tokens;
       return true;
     }
     const { first, end } = this.#recent(entry.atMs);
@@ -49,13 +39,6 @@ export class LedgerSums {
     return true;
   }
 
-  /** Tokens that count against the allowance of a person, which may be the one that others share. */
-  tokensOf(person: Person): number {
-    const own = this.#persons.get(person.id);
-    if (own !== undefined) return own;
-    return this.#hasRoomFor(person) ? 0 : this.#othersTokens;
-  }
-
   /**
    * When another request may start.
    *
@@ -65,22 +48,6 @@ export class LedgerSums {
     const { first, end } = this.#recent(nowMs);
     const blocking = end - first < limit ? undefined : this.#startsMs[end - limit];
     return blocking === undefined ? nowMs : blocking + minuteMs;
-  }
-
-  #addSpent(person: Person, tokens: number): void {
-    this.totalTokens += tokens;
-    const own = this.#persons.get(person.id);
-    if (own !== undefined) this.#persons.set(person.id, own + tokens);
-    else if (this.#hasRoomFor(person)) {
-      this.#persons.set(person.id, tokens);
-      const { address } = person;
-      this.#personsOfAddress.set(address, (this.#personsOfAddress.get(address) ?? 0) + 1);
-    } else this.#othersTokens += tokens;
-  }
-
-  #hasRoomFor({ address }: Person): boolean {
-    const ofAddress = this.#personsOfAddress.get(address) ?? 0;
-    return this.#persons.size < maxPersons && ofAddress < maxPersonsPerAddress;
   }
 
   /**

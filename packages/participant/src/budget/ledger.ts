@@ -12,7 +12,6 @@ import {
 import { join } from "node:path";
 import { decodeEntry, encodeEntry } from "./ledger-line.ts";
 import { type LedgerEntry, LedgerSums } from "./ledger-sums.ts";
-import type { Person } from "./person.ts";
 
 export interface LedgerOptions {
   /** created when it is needed, for this user alone */
@@ -76,8 +75,8 @@ export class Ledger {
    *
    * @throws Error of `node:fs`
    */
-  spend(nowMs: number, person: Person, tokens: number): void {
-    this.#append(nowMs, { kind: "spent", person, tokens: Math.min(tokens, maxTokens) });
+  spend(nowMs: number, tokens: number): void {
+    this.#append(nowMs, { kind: "spent", tokens: Math.min(tokens, maxTokens) });
   }
 
   /**
