@@ -67,7 +67,7 @@ export class SocketClientResponse implements ClientResponse {
 
   /** Sends a head that nothing has followed so far. */
   flushHead(): void {
-    if (this.#isHeadSent || this.#response.destroyed) return;
+    if (this.#isHeadSent || this.#response.destroyed || !this.#response.headersSent) return;
     this.#isHeadSent = true;
     this.#response.flushHeaders();
   }
@@ -108,6 +108,9 @@ export class SocketClientResponse implements ClientResponse {
   }
 
   destroy(): void {
+    // The head leaves even so: without one, a client takes a broken response for a hub that cannot be reached.
+    this.flushHead();
+    this.#response.socket?.uncork();
     this.#response.destroy();
   }
 
