@@ -167,7 +167,7 @@ test.each([
   ["share", "→ share models of this machine: npx roomhub join; "],
   [
     "launch",
-    '→ start a program with a room\'s models: eval "$(npx roomhub env ABC234 --for claude)"',
+    '→ start a program with a room\'s models: eval "$(npx roomhub env --for claude)" && claude',
   ],
   ["kick", "→ remove a participant: npx roomhub leave ABC234 ID\n"],
 ])(
