@@ -33,7 +33,7 @@ function Explanation({ address }: { address: Exclude<Address, { kind: "room" }> 
         </p>
       );
     case "mixed-content": {
-      // Hubs hand out the page, unless they are told not to.
+      // Hubs serve the page unless `handout` is off.
       const pageUrl = `${address.hubUrl}/rooms/${address.room}/watch`;
       return (
         <p role="alert">

@@ -1,25 +1,25 @@
 import { z } from "zod";
 
-/** One hub of a cluster, as another one sees it. */
+/** One hub of a cluster, as seen by the hub that responds. */
 export const HubEntry = z.object({
   hubId: z.string(),
   bootId: z.string(),
   /** where clients and participants reach it */
   url: z.string(),
   version: z.string(),
-  /** that it owns */
+  /** of rooms that have their home there */
   participants: z.number(),
-  /** `self`: it gave this list. `down`: requests cannot be forwarded to it, for the reason in `problem`. */
+  /** `self`: the hub that responds. `down`: no requests can be sent to it, for the reason in `problem`. */
   link: z.enum(["self", "open", "down"]),
-  /** also, of the one that gave the list, that another hub has the same id */
+  /** of `self` also: another hub has the same id */
   problem: z.string().optional(),
   isDraining: z.boolean(),
-  /** of `self`: what a failure of NATS may take back */
+  /** of `self`: what may be lost when NATS fails */
   warning: z.string().optional(),
 });
 export type HubEntry = z.infer<typeof HubEntry>;
 
-/** A hub of the cluster that did not respond within 1 s: what it alone knows is missing in the response. */
+/** A hub of the cluster that did not respond within 1 s: the response lacks what only that hub knows. */
 export const UnreachableHub = z.object({
   hubId: z.string(),
   /** where clients and participants reach it, when it can be reached */

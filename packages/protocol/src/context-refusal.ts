@@ -9,13 +9,13 @@ export interface ContextRefusal {
 
 const maxMessageLength = 2_048;
 
-/** How servers name it in `type` or `code`: llama.cpp, OpenAI and those that follow it. */
+/** Its `type` or `code`: the first is llama.cpp's, the second OpenAI's, which others use too. */
 const names: ReadonlySet<unknown> = new Set([
   "exceed_context_size_error",
   "context_length_exceeded",
 ]);
 
-/** In the messages of servers that have no name for it; `prompt` and `context` are numbers of tokens, where they have them. */
+/** Messages of servers that have no code for it; `prompt` and `context` are numbers of tokens. */
 const sentences: readonly RegExp[] = [
   // llama.cpp
   /request \((?<prompt>\d+) tokens\) exceeds the available context size \((?<context>\d+) tokens\)/,

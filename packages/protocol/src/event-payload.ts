@@ -72,7 +72,7 @@ export const CompletePayload = z.object({
   attempts: z.int(),
   /** ms spent waiting for a free participant */
   queueMs: z.number(),
-  /** how often its participant's tunnel lost its connection and was resumed while it ran; absent for never */
+  /** how often its participant's tunnel was interrupted and resumed while it ran; absent for never */
   resumes: z.int().min(1).optional(),
   metrics: Metrics,
 });
@@ -132,7 +132,7 @@ export const FirstPayload = z.object({
 });
 export type FirstPayload = z.infer<typeof FirstPayload>;
 
-/** A stream goes on. */
+/** A stream produced more content. */
 export const ProgressPayload = z.object({
   requestId: z.string(),
   /** events with generated content, which most model servers send one per token */

@@ -58,21 +58,21 @@ export const ParticipantConfig = z.looseObject({
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
 
-/** Interface §2; what follows on `lastTunnelSeenAt` are additions of contract §1. */
+/** Interface §2; the fields after `lastTunnelSeenAt` are additions of contract §1. */
 export const Connection = z.object({
   kind: z.literal("tunnel"),
   connected: z.boolean(),
   lastTunnelSeenAt: z.string().nullable(),
   path: z.enum(["tunnel", "direct", "none"]),
   readiness: Readiness,
-  /** Its tunnel lost its connection, and so many streams wait for it to come back, `sinceMs` ms so far. Absent otherwise. */
+  /** Present while its tunnel is interrupted: how many streams wait for it to resume, and for how long so far. */
   resuming: z.object({ streams: z.int(), sinceMs: z.int() }).optional(),
-  /** why no request is sent there now (such as a paused participant), or why its tunnel is refused; absent otherwise */
+  /** why no request is sent there now, or why its tunnel is refused; absent otherwise */
   problem: z.string().optional(),
 });
 export type Connection = z.infer<typeof Connection>;
 
-/** `unavailable`: it is alive and connected, and no request can be served there. Contract §1. */
+/** `unavailable`: alive and connected, but not able to serve requests. Contract §1. */
 export const ParticipantStatus = z.enum(["online", "unavailable", "offline"]);
 export type ParticipantStatus = z.infer<typeof ParticipantStatus>;
 
@@ -138,9 +138,9 @@ export const ParticipantSummary = z.object({
   agentId: z.string().optional(),
   /** absent when it sends heartbeats */
   liveness: Liveness.optional(),
-  /** It leaves requests for any participant to the others. Absent otherwise. */
+  /** true: requests for any participant go to the others while one of them can serve; absent otherwise */
   standIn: z.boolean().optional(),
-  /** names that its model server has loaded now, at most 64; absent when it does not say */
+  /** models that its server has loaded now, at most 64; absent when the server does not report them */
   loadedModels: z.array(z.string()).optional(),
   /** absent when its agent reports none */
   budget: Budget.optional(),

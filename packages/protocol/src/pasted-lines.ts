@@ -1,12 +1,12 @@
 /**
- * Whether npm's registry has `roomhub` and `@roomhub/client`. Until it does, a line for another machine gets them from a hub:
- * their names would lead to nothing, or to a stranger's program.
+ * Whether npm's registry has `roomhub` and `@roomhub/client`. Until it does, lines for other machines
+ * download them from a hub: the names in the registry would lead to nothing, or to a stranger's program.
  */
 const isPublished: boolean = false;
 
 /** A hub as a line to paste needs to know it. */
 export interface PastedHub {
-  /** as those who paste the line reach it, without a slash at its end */
+  /** as other machines reach it, without a trailing slash */
   hubUrl: string;
   /** whether it hands out the program and the SDK. Contract §7 */
   isHandedOut: boolean;
@@ -60,7 +60,7 @@ export function joinLine(hub: PastedHub, roomCode: string, version?: string): st
   return `${programLine(hub, version)} join ${shellWord(`${hub.hubUrl}/rooms/${roomCode}`)}`;
 }
 
-/** The line that installs the SDK; undefined where there is nowhere to get it from. */
+/** The line that installs the SDK; undefined when neither hub nor registry has it. */
 export function sdkLine(
   { hubUrl, isHandedOut }: PastedHub,
   isInRegistry: boolean = isPublished,
@@ -69,7 +69,7 @@ export function sdkLine(
   return isInRegistry ? "npm install @roomhub/client" : undefined;
 }
 
-/** A word for a POSIX shell, quoted only where that reads more than letters: `[::1]` is a pattern. */
+/** A word for a POSIX shell, quoted only where necessary: `[::1]` is a pattern. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -18,13 +18,13 @@ export function readUsage(value: unknown): Usage {
   const counts = value as Record<string, unknown>;
   const inputTokens = inputCount(counts);
   const outputTokens = tokenCount(counts["completion_tokens"] ?? counts["output_tokens"]);
-  // What begins a messages stream, or stands for counts that are not known. Nothing is generated from nothing.
+  // Zeros at the start of a messages stream are placeholders for unknown counts.
   if (inputTokens === 0 && outputTokens === 0 && "input_tokens" in counts) return {};
   const usage = usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
   return withCached(usage, cachedTokens(counts));
 }
 
-/** Cached tokens and those that were put into the cache: the names that only Anthropic's messages have. */
+/** Tokens read from and written to the cache, which only Anthropic counts beside the input. */
 const apartFromInput = ["cache_read_input_tokens", "cache_creation_input_tokens"];
 
 function inputCount(counts: Record<string, unknown>): number | undefined {
@@ -62,8 +62,8 @@ function readTimings(value: unknown): Usage {
 }
 
 /**
- * The usage at the start of a messages stream, updated by the usage at its end. Such streams report no total. An input that
- * is counted again without the cached tokens lacks them.
+ * The usage at the start of a messages stream, updated by the usage at its end. Such streams report no total. When the end
+ * reports the input again without cached tokens, those of the start are added.
  */
 export function mergeUsage(start: Usage, end: Usage): Usage {
   const cached = end.cachedInputTokens === undefined ? (start.cachedInputTokens ?? 0) : 0;
@@ -92,13 +92,13 @@ function usageOf(
   return usage;
 }
 
-/** A thousand broken usage objects, or an endless one, must not block the event loop. */
+/** Limits the work for a thousand broken usage objects, or an endless one. */
 const maxTries = 16;
 const maxObjectLength = 4_096;
 
 /**
- * The last usage object in the end of a stream, else its last `timings`, which also contain what a usage object leaves
- * out: the cached tokens, and how long the prompt took. Searches text, which is safe: inside a JSON string quotes are escaped, so `"usage":` cannot match.
+ * The last usage object in the end of a stream, or its last `timings`. From `timings` also come what the usage object lacks:
+ * the cached tokens, and how long the prompt took. Searching the text is safe: inside a JSON string quotes are escaped, so `"usage":` cannot match.
  */
 export function findUsage(text: string): Usage {
   const usage = findLast(text, '"usage"', readUsage);

@@ -39,7 +39,7 @@ export interface PersonUsage {
 export interface Bucket {
   /** epoch ms, a multiple of {@link BUCKET_MS} */
   readonly startMs: number;
-  /** as they were generated, of requests that are still running too */
+  /** counted while they are generated, including those of running requests */
   readonly outputTokens: number;
   readonly ttft: Distribution;
   /** by participant id; {@link NOWHERE} for requests that reached none */
@@ -117,7 +117,7 @@ function changed(
 ): readonly Bucket[] {
   const last = buckets.at(-1);
   const startMs = startOf(nowMs);
-  // Clocks step back by a little; a bucket once begun is not reopened for that.
+  // A clock may step back a little: keep counting in the newest bucket.
   if (last !== undefined && last.startMs >= startMs && last.startMs - startMs <= BUCKET_MS) {
     return [...buckets.slice(0, -1), change(last)];
   }
@@ -128,7 +128,7 @@ function startOf(nowMs: number): number {
   return Math.floor(nowMs / BUCKET_MS) * BUCKET_MS;
 }
 
-/** A start after the newest is of a clock that was set back. */
+/** A start later than the newest comes from before the clock was set back. */
 function isWithin(startMs: number, newestMs: number): boolean {
   return startMs <= newestMs && startMs > newestMs - BUCKETS * BUCKET_MS;
 }
@@ -143,7 +143,7 @@ function empty(startMs: number): Bucket {
   };
 }
 
-/** Adds to an entry, or to `others` when there are already {@link KEYS_PER_BUCKET} and it is none of them. */
+/** Adds to an entry, or to `others` for a new key beyond {@link KEYS_PER_BUCKET}. */
 function addedTo<Value>(
   map: ReadonlyMap<string, Value>,
   key: string,

@@ -15,7 +15,7 @@ import { watchedMs } from "./watched.ts";
 
 /** Of the last 15 minutes, in the order in which requests ended. */
 export interface RoomFigures {
-  /** epoch ms: what happened before is not in these figures */
+  /** epoch ms at which the figures begin */
   readonly sinceMs: number;
   /** ended, whatever the outcome */
   readonly requests: number;
@@ -174,7 +174,7 @@ function sinceOf({ watched }: RoomState, nowMs: number): number {
 
 /** How much of a bucket was watched. */
 function watchedOf({ watched }: RoomState, startMs: number, nowMs: number): number {
-  // A bucket that begins at this moment is watched too.
+  // At least 1 ms, so that a bucket that has just begun counts as watched.
   const endMs = Math.max(startMs + 1, Math.min(startMs + BUCKET_MS, nowMs));
   return watchedMs(watched, startMs, endMs);
 }
@@ -192,7 +192,7 @@ function point(startMs: number, bucket: Bucket | undefined, lengthMs: number): S
     };
   }
   const { requests, errors } = sum(bucket?.participants.values() ?? []);
-  // A second at least, so that the first token of a bucket is not a peak.
+  // At least a second, so that the first token of a new bucket does not look like a peak.
   const tokensPerSecond = ((bucket?.outputTokens ?? 0) * 1_000) / Math.max(1_000, lengthMs);
   return { startMs, tokensPerSecond, requests, errors, ...times };
 }

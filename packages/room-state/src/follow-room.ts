@@ -22,16 +22,16 @@ export interface FollowOptions {
   nowMs: () => number;
   /** Called after each change of either; with many events often, so draw on a timer. */
   onChange: (state: RoomState, link: Link) => void;
-  /** to go on with: as it was when following ended before. Left out: nothing is known */
+  /** the state to start from, such as that of a previous call; default: an empty one */
   from?: RoomState | undefined;
 }
 
 /**
- * Keeps the state of a room until the signal aborts. Whenever the stream is opened the lists are read, and events wait for
- * them, so that nothing is lost between the two.
+ * Keeps the state of a room until the signal aborts. Each time the stream opens, the lists are read; events wait until they
+ * have been applied, so that no change is lost between the two.
  *
  * Lists that cannot be read end it the first time; after a reconnect they are read again with the next event.
- * When it ends by itself, `onChange` is called once more, unless nothing was known before: from then on nothing is.
+ * When the stream ends by itself, `onChange` is called once more, because the room is no longer watched.
  *
  * @throws what the source throws: a failure of the first attempt, or one that a retry cannot fix
  */
@@ -42,7 +42,7 @@ export async function followRoom(source: RoomSource, options: FollowOptions): Pr
   let state = options.from ?? initialState();
   let link: Link = { kind: "opening" };
   let hasRead = false;
-  /** Resolves with whether the state is in step with the hub. */
+  /** Resolves with whether the lists were read and applied. */
   let reading: Promise<boolean> = Promise.resolve(true);
 
   const change = (next: RoomState, nextLink: Link = link) => {

@@ -1,6 +1,6 @@
 import { appended } from "./immutable.ts";
 
-/** The log keeps so many lines. */
+/** Lines that the log keeps. */
 export const LOG_LINES = 1_000;
 
 /** `warning`: something to look at; `error`: a request failed. */

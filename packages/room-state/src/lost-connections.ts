@@ -2,17 +2,17 @@ import type { ParticipantSummary } from "@roomhub/protocol";
 import { withEntry, withoutEntry } from "./immutable.ts";
 import type { Running } from "./running-requests.ts";
 
-/** By participant id: since when its tunnel's connection is lost while its requests wait, in epoch ms on the watcher's clock. */
+/** By participant id: when its tunnel was interrupted, in epoch ms on the watcher's clock. */
 export type LostConnections = ReadonlyMap<string, number>;
 
-/** Of a participant whose connection was lost until now. */
+/** An interruption that has just ended. */
 export interface Gap {
   ms: number;
-  /** requests that run there still */
+  /** requests that still run there */
   streams: number;
 }
 
-/** @returns undefined for a participant whose connection is not lost */
+/** @returns undefined when the participant's tunnel is not interrupted */
 export function gapOf(
   { lost, running }: { lost: LostConnections; running: Running },
   id: string,
@@ -37,14 +37,14 @@ export function noteConnection(
   return lost.has(id) ? lost : withEntry(lost, id, nowMs - resuming.sinceMs);
 }
 
-/** @param streams - requests that wait for the connection to come back */
+/** @param streams - requests interrupted by it */
 export function lostText(id: string, streams: number): string {
   return `${id}: connection lost, ${streams === 1 ? "1 stream" : `${streams} streams`} waiting`;
 }
 
 /**
  * @param afterMs - how long the connection was lost
- * @param streams - of those that waited, how many have not ended meanwhile
+ * @param streams - how many of the interrupted requests are still running
  */
 export function backText(id: string, afterMs: number, streams: number): string {
   const back = `${id}: back after ${seconds(afterMs)}`;

@@ -11,13 +11,13 @@ export interface RoomLists {
   /** left out to keep the room as it is known */
   room?: Room | undefined;
   participants: readonly ParticipantSummary[];
-  /** undefined for a hub that does not list requests: those that run now become known with their next attempt or end */
+  /** undefined for a hub that does not list requests: running ones become known with their next event */
   requests: readonly RequestSummary[] | undefined;
 }
 
 /**
- * The state after events may have been missed: what is listed is there, what is not listed has ended or left. Figures, recent
- * requests and the log are kept; what changed meanwhile is added to the log, except on the first call.
+ * The state after events may have been missed: participants and requests are those of the lists. Figures, recent requests and
+ * the log are kept; on every call but the first, changes are added to the log.
  *
  * Calling it again with the same lists changes nothing. Events of the stream that were received before the lists must be
  * reduced after this call, in order; `followRoom` does so.
@@ -53,7 +53,7 @@ function listedLost(
 
 function listedRequests(state: RoomState, requests: readonly RequestSummary[], nowMs: number) {
   const running = new Map<string, RunningRequest>();
-  // One that ended after the list was made must not run again.
+  // A request may have ended after the hub made the list.
   const endedIds = new Set(state.recent.map(({ requestId }) => requestId));
   for (const request of requests) {
     if (endedIds.has(request.requestId)) continue;

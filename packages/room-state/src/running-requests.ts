@@ -6,7 +6,7 @@ import type {
 } from "@roomhub/protocol";
 import { VersionedMap } from "./versioned-map.ts";
 
-/** More than a hub runs at once by default (`inFlightPerHub`); beyond it the oldest is dropped. */
+/** Above the hub's default limit (`inFlightPerHub`); beyond it the oldest request is dropped. */
 const RUNNING_REQUESTS = 20_000;
 
 interface RequestFacts {
@@ -43,7 +43,7 @@ export type RunningRequest = RequestFacts &
     | ({
         readonly kind: "streaming";
         readonly ttftMs: number;
-        /** epoch ms; from here the rate is counted: the first token, or for a stream that began unwatched when it was seen */
+        /** epoch ms from which the rate is counted: the first token, or when a stream that was already running was first seen */
         readonly ratedFromMs: number;
         /** generated before that */
         readonly ratedFromTokens: number;
@@ -121,7 +121,7 @@ export function progressed(
 ): Running {
   const waiting = running.get(requestId);
   const ttftMs = waiting?.kind === "waiting" ? Math.max(0, nowMs - waiting.sentMs) : 0;
-  // Without its first token, what came before this moment came in an unknown time.
+  // The first token was not seen, so the time of the tokens so far is unknown.
   const begun = began(running, requestId, ttftMs, nowMs, outputTokens);
   const known = begun.get(requestId);
   if (known?.kind !== "streaming" || !(outputTokens > known.outputTokens)) return begun;
@@ -172,7 +172,7 @@ function bounded(running: Running): Running {
   return bounded(VersionedMap.from(running).without(oldest));
 }
 
-/** There may be thousands, and each event changes one. */
+/** A {@link VersionedMap}: there may be thousands of requests, and each event changes one. */
 function withEntry(running: Running, requestId: string, request: RunningRequest): Running {
   return VersionedMap.from(running).with(requestId, request);
 }

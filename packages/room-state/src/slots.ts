@@ -3,7 +3,7 @@ import type { RoomState } from "./state.ts";
 
 /** How busy a participant is. */
 export interface Slots {
-  /** requests of this room that run there, as counted from events: current, while `load` is from its last update */
+  /** requests of this room that run there, counted from events; `load` is older */
   readonly active: number;
   /** how many may run at once */
   readonly limit: number;
@@ -33,7 +33,7 @@ export function slotsOf(state: RoomState): ReadonlyMap<string, Slots> {
       const besides = machine === undefined ? 0 : machine.active + machine.elsewhere - own;
       const free = Math.max(0, load.limit - own);
       const elsewhere = Math.min(free, Math.max(load.elsewhere ?? 0, besides));
-      // What it reported last may be older than the queue.
+      // `load.queued` is older than the queue counted from events.
       return [
         id,
         { active: own, limit: load.limit, elsewhere, waiting: Math.min(load.queued, waiting) },
@@ -64,8 +64,8 @@ export function machineSlots(state: RoomState): ReadonlyMap<string, MachineSlots
 }
 
 /**
- * What a machine does besides its participants of this room. Each of them reports at another time, so that one may know of a
- * request which another does not count yet: the least that any of them leaves over.
+ * Slots of a machine busy with work other than that of its participants in this room. The participants report at different
+ * times, and one may count a request that another does not count yet, so this is the smallest difference.
  */
 function besides(sharing: readonly ParticipantSummary[]): number {
   const listed = sharing.reduce((sum, { load }) => sum + load.active, 0);

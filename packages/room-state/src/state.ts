@@ -8,21 +8,21 @@ import type { WatchedTime } from "./watched.ts";
 
 /** What is known of one room. Immutable: a change is a new object, and parts that did not change stay the same objects. */
 export interface RoomState {
-  /** whether participants and requests have been read from the hub's lists since the start */
+  /** whether participants and requests have been read from the hub's lists at least once */
   readonly isSynced: boolean;
-  /** when its events were read, oldest first: of any other time nothing is known */
+  /** the periods in which its events were read, oldest first; nothing is known of other times */
   readonly watched: readonly WatchedTime[];
-  /** undefined until its `room.created` was seen or set by `resync` */
+  /** undefined until `room.created` or `resync` gives it */
   readonly room: Room | undefined;
   /** by id, in join order */
   readonly participants: ReadonlyMap<string, ParticipantSummary>;
   /** by request id, in order of arrival */
   readonly running: ReadonlyMap<string, RunningRequest>;
-  /** participants whose requests wait for a lost connection to come back */
+  /** participants whose tunnels are interrupted */
   readonly lost: LostConnections;
   /** oldest first, at most 500 */
   readonly recent: readonly EndedRequest[];
-  /** oldest first, without those in which nothing happened; at most 15 minutes */
+  /** of the last 15 minutes, oldest first; buckets without any event are left out */
   readonly buckets: readonly Bucket[];
   /** oldest first, at most 1,000 */
   readonly log: readonly LogLine[];

@@ -1,10 +1,10 @@
-/** Tokens of one or more requests. Undefined stands for those of none. */
+/** Tokens of one or more requests; undefined when there was no request. */
 export interface TokenSum {
   /** 0 when nothing is known */
   readonly tokens: number;
   /**
-   * `exact`: all responses report them. `unknown`: none does. `estimate`: some do not, and count with what was seen of them,
-   * which may be nothing.
+   * `exact`: all responses report them. `unknown`: none does. `estimate`: for the responses that do not report them, the
+   * tokens seen in the stream are counted, possibly none.
    */
   readonly worth: "exact" | "estimate" | "unknown";
 }

@@ -1,26 +1,26 @@
-/** The entries of one or more versions, as they are in the newest of these. */
+/** The entries of the newest of one or more versions. */
 interface Store<Value> {
   readonly entries: Map<string, Value>;
-  /** of each key, ascending in the order of `entries`: where an entry belongs that was removed since */
+  /** by key, ascending in the order of `entries`, so that an older version can put a removed entry back in its place */
   readonly orders: Map<string, number>;
   nextOrder: number;
   /** since the entries were copied */
   changes: number;
 }
 
-/** What this version has at one key, where all else is as in the next one. */
+/** The one entry in which this version differs from the next one. */
 interface Older<Value> {
   readonly next: VersionedMap<Value>;
   readonly key: string;
   readonly before: { readonly value: Value; readonly order: number } | undefined;
 }
 
-/** Versions between two copies, beside as many as there are entries: old ones keep the changes since. */
+/** After so many changes, plus one per entry, the entries are copied, so that old versions do not keep all later changes. */
 const copiedAfter = 1_000;
 
 /**
- * An immutable map. A change is a new map, and costs the same however many entries there are, since the newest version has
- * the entries and each older one how it differs from the next. Only reading all entries of an older version copies them.
+ * An immutable map whose changes take constant time: the newest version holds the entries, and each older version holds how
+ * it differs from the next. Only iterating over an older version copies the entries.
  *
  * An entry that is set again keeps its place.
  */
@@ -96,7 +96,7 @@ export class VersionedMap<Value> implements ReadonlyMap<string, Value> {
 
   #changedTo(store: Store<Value>, key: string, before: Older<Value>["before"]) {
     const next = new VersionedMap(store);
-    // When the store is a copy, this version keeps its own.
+    // With a copied store, this version keeps the old one.
     if (this.#content === store) this.#content = { next, key, before };
     return next;
   }
@@ -108,7 +108,7 @@ export class VersionedMap<Value> implements ReadonlyMap<string, Value> {
     return store;
   }
 
-  /** Its own entries; an older version has a copy of them from now on. */
+  /** This version's entries; an older version copies them first and keeps the copy. */
   #store(): Store<Value> {
     if (!("next" in this.#content)) return this.#content;
     const differences: Older<Value>[] = [];
@@ -130,7 +130,7 @@ export class VersionedMap<Value> implements ReadonlyMap<string, Value> {
     }
     const orderOf = (key: string) => orders.get(key) ?? 0;
     const inOrder = [...entries].sort(([one], [other]) => orderOf(one) - orderOf(other));
-    // Numbers stay as they are: versions before this one know theirs by them.
+    // Orders are kept: still older versions refer to them.
     const own = { ...content, entries: new Map(inOrder), orders, changes: 0 };
     this.#content = own;
     return own;

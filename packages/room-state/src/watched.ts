@@ -1,15 +1,15 @@
-/** A time in which the room's events were read. */
+/** A period in which the room's events were read. */
 export interface WatchedTime {
   /** epoch ms on the watcher's clock */
   readonly fromMs: number;
-  /** undefined: it has not ended */
+  /** undefined while it lasts */
   readonly toMs: number | undefined;
 }
 
-/** A connection that is lost every few seconds is no reason to keep more. */
+/** Bounds the list when a connection is lost every few seconds. */
 const most = 100;
 
-/** The lists were read: from now on nothing is missed. The same list when that was so before. */
+/** Begins a period, once the lists were read; unchanged during a period. */
 export function watchedFrom(
   watched: readonly WatchedTime[],
   nowMs: number,
@@ -18,7 +18,7 @@ export function watchedFrom(
   return [...watched.slice(1 - most), { fromMs: nowMs, toMs: undefined }];
 }
 
-/** The connection is lost. */
+/** Ends the period: the connection is lost. */
 export function watchedUntil(
   watched: readonly WatchedTime[],
   nowMs: number,
@@ -28,7 +28,7 @@ export function watchedUntil(
   return [...watched.slice(0, -1), { ...last, toMs: Math.max(last.fromMs, nowMs) }];
 }
 
-/** Whether the room is known as it is now. */
+/** Whether the state is current. */
 export function isWatched({ watched }: { watched: readonly WatchedTime[] }): boolean {
   const last = watched.at(-1);
   return last !== undefined && last.toMs === undefined;

@@ -14,7 +14,7 @@ export function promptSender({ hubUrl, room }: Invite): SendMessages {
       body: JSON.stringify({ model: selector, stream: true, messages }),
       signal,
     }).catch(() => {
-      // What a browser says of a failed request helps nobody.
+      // The browser's own message names neither the hub nor the cause.
       throw new Error(`No connection to the hub at ${hubUrl}.`);
     });
     listener.onHead(headOf(response.headers));

@@ -30,7 +30,7 @@ import { Plot } from "./plot.tsx";
 /** Rows of the usage table; the rest is summed up on the command line by `roomhub usage`. */
 const usageRows = 50;
 
-/** Participants with a line of their own: more lines cannot be told apart. */
+/** A line for each participant, up to six: more colours cannot be distinguished. */
 const lineColors = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
 const participantPlots: { figure: ParticipantFigure; title: string; unit: string }[] = [

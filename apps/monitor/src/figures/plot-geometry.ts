@@ -27,8 +27,8 @@ export function highestOf({ lines }: PlotData): number {
 /**
  * The path of one line, in a square of 1,000 by 1,000 with its origin at the top.
  *
- * It goes on across values that could not be measured, and is broken where nothing is known. A value without neighbours is a
- * line of no length, which is drawn as a dot.
+ * The line crosses values that could not be measured (null) and has a gap where nothing is known (undefined). A value without
+ * neighbours is a line of no length, which is drawn as a dot.
  */
 export function pathOf(values: readonly (number | null | undefined)[], highest: number): string {
   let path = "";

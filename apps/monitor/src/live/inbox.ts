@@ -8,10 +8,10 @@ export interface Inbox<Value> {
   wake: () => void;
 }
 
-/** A tab that was suspended for minutes does not go through all that it missed. */
+/** A tab that was suspended for minutes drops what it missed instead of processing all of it. */
 const capacity = 10_000;
 
-/** @param onOverflow - values were dropped: everything has to be read anew */
+/** @param onOverflow - called when values were dropped: read everything again */
 export function createInbox<Value>(signal: AbortSignal, onOverflow: () => void): Inbox<Value> {
   let values: Value[] = [];
   let isWoken = false;

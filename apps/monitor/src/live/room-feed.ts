@@ -89,7 +89,7 @@ function retryMsOf(error: unknown): number | undefined {
   return isRoomhubError(error) ? refusedRetryMs : unreachableRetryMs;
 }
 
-/** In words of the page: what a browser says of a failed request helps nobody, and neither do commands. */
+/** In words for readers of the page: browser messages and commands of the terminal do not help them. */
 function problemText(error: unknown, { hubUrl, room }: Invite, lost: string): string {
   if (isRoomhubError(error, "room_not_found")) return `The hub at ${hubUrl} has no room ${room}`;
   if (isHubUnreachableError(error)) return lost;

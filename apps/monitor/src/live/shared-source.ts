@@ -3,9 +3,9 @@ import { createInbox } from "./inbox.ts";
 
 /** What tabs of one room say to each other. */
 export type TabMessage =
-  /** a tab without the stream is there, and has to know how it stands */
+  /** a tab without the stream has opened and needs the state of the stream */
   | { kind: "hello" }
-  /** another tab has the stream from now on */
+  /** the sender has the stream from now on */
   | { kind: "leading" }
   | { kind: "open" }
   | { kind: "broken"; reason: string; retryInMs: number }
@@ -20,7 +20,7 @@ interface TabChannel {
 /** The other tabs that show the same room, of the same browser and origin. */
 export interface Tabs {
   open: (onMessage: (message: TabMessage) => void) => TabChannel;
-  /** Resolves when this tab is the one that has the stream, with what hands it on. Never resolves after the signal aborts. */
+  /** Resolves when this tab may open the stream, with a function that passes that right on. Never resolves after the signal aborts. */
   lead: (signal: AbortSignal) => Promise<() => void>;
 }
 
@@ -28,8 +28,8 @@ type EventOptions = Parameters<RoomSource["events"]>[0];
 
 /**
  * A source whose stream is opened by one tab and shared by all: a hub allows a room only so many subscribers, and a browser
- * only six connections to a hub. When that tab is closed another one opens the stream; the lists, which each tab reads when
- * the stream opens, make up for what is missed between.
+ * only six connections to a hub. When that tab closes, another tab opens the stream. Events in between are missed,
+ * but each tab reads the lists whenever the stream opens.
  */
 export function sharedSource(source: RoomSource, tabs: Tabs): RoomSource {
   return {
@@ -53,7 +53,7 @@ async function* sharedEvents(
     } else if (message.kind === "leading") channel.post({ kind: "hello" });
     else inbox.put(message);
   });
-  /** What hands the lead on, once this tab has it. */
+  /** `handOn` passes the lead to another tab; undefined while this tab does not lead. */
   const lead: { handOn?: () => void } = {};
   void tabs.lead(signal).then((release) => {
     lead.handOn = release;
@@ -85,7 +85,7 @@ class Leader {
   /** Ends a stream that is broken, so that the next one is opened at once. */
   #openAgain = () => {};
   #channel: TabChannel | undefined;
-  /** Alone, a tab passes nothing on. */
+  /** Without other tabs, nothing is posted. */
   #hasFollowers = false;
   #link: TabMessage | undefined;
 
@@ -99,8 +99,8 @@ class Leader {
   }
 
   /**
-   * Another tab is there, or its user wants to connect again: it is shown how the stream stands. Those that know it read the
-   * lists once more.
+   * Another tab opened, or its user wants to reconnect: send it the state of the stream. A tab that knows the state already
+   * reads the lists again.
    */
   welcome(): void {
     this.#hasFollowers = true;

@@ -14,12 +14,12 @@ export interface VirtualRowsProps {
   followsEnd?: boolean;
 }
 
-/** Beyond it, heights of rows that are no longer there are forgotten together with the others. */
+/** Above this number all remembered heights are dropped and measured again: most belong to rows that ended. */
 const mostTaller = 1_000;
 
 /**
- * A scrolling list of which only the visible rows are in the document. Rows follow one another as text does, so that none
- * can be drawn over another; a place is reserved above them for those that are not there.
+ * A scrolling list of which only the visible rows are in the document. Rows are in normal flow, so that they cannot overlap;
+ * padding above them stands for the rows that are not in the document.
  */
 export function VirtualRows(props: VirtualRowsProps): VNode {
   const { label, count, rowRem, keyOf, render, followsEnd = false } = props;

@@ -27,12 +27,12 @@ export interface RequestRow {
   failure: { code: string; error: string; hint: string | undefined } | undefined;
 }
 
-/** Ended requests below those that run. */
+/** At most so many ended requests are listed. */
 const endedShown = 200;
 
 /**
- * Those that run, oldest first, then those that wait by their place, then those that ended, newest first: a request moves
- * down the page in the order of its phases.
+ * Running requests, oldest first; then waiting ones by place; then ended ones, newest first. A request moves down the page
+ * from phase to phase.
  */
 export function orderedRequests({ running, recent }: RoomState): AnyRequest[] {
   const sent: RunningRequest[] = [];

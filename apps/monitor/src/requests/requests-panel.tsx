@@ -121,7 +121,7 @@ function Cause({ failure }: { failure: NonNullable<RequestRow["failure"]> }): VN
   );
 }
 
-/** Conversations are 8 hex digits; those that begin alike may look alike. */
+/** From the first 4 of the 8 hex digits: two conversations may have the same colour. */
 function hueOf(conversation: string): number {
   return Math.round((Number.parseInt(conversation.slice(0, 4), 16) / 0x1_00_00) * 360) || 0;
 }
