@@ -60,7 +60,7 @@ export function createClock(source: TimeSource): Clock {
   };
 }
 
-interface SweepTasks {
+export interface SweepTasks {
   /** each period */
   often: (nowMs: number) => void;
   /** about once a minute */

@@ -18,7 +18,3 @@ export function urlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
   return host.includes(":") ? `[${host}]` : host;
 }
-
-export function writeToStdout(line: string): void {
-  process.stdout.write(line);
-}

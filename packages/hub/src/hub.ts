@@ -1,6 +1,7 @@
 import { createRequestSchemas, resolveLimits } from "@roomhub/protocol";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
-import { createClock, systemTime, startSweep } from "./clock.ts";
+import type { Server } from "node:http";
+import { createClock, startSweep, type SweepTasks, systemTime } from "./clock.ts";
 import { createPasswordAttempts } from "./credentials/throttle.ts";
 import { PasswordGate } from "./credentials/password-gate.ts";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
@@ -15,15 +16,15 @@ import { HubError } from "./errors.ts";
 import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
 import { createPace } from "./pace.ts";
-import { interfaceAddresses, packageVersion, urlHost, writeToStdout } from "./host.ts";
+import { interfaceAddresses, packageVersion, urlHost } from "./host.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";
 import { HandedOut } from "./http/handed-out.ts";
-import { createPeerReader } from "./http/peer.ts";
+import { createPeerReader, type PeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
 import type { FrontDeps } from "./http/front-deps.ts";
 import { createHttpServer } from "./http/server.ts";
-import { HubHomes } from "./hub-homes.ts";
+import { type HomesParts, HubHomes } from "./hub-homes.ts";
 import { type InferenceContext, refuseAtLimit } from "./inference/begin.ts";
 import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
@@ -69,78 +70,137 @@ const logDelayMs = 20;
 /** Too short for viewers to notice, while a busy hub writes some hundred events at once. */
 const eventGapMs = 10;
 
-/** What is still written when the hub stops has so long to leave. */
+/** How long unsent bytes have to leave when the hub stops. */
 const shutdownGraceMs = 500;
 
 /** One hub: everything it owns is made here, and two in one process share nothing. */
 export function createHub(options: HubOptions = {}): Hub {
-  const limits = resolveLimits(options.limits);
-  const clock = createClock(options.time ?? systemTime);
-  const nowMs = () => clock.nowMs();
-  const bootId = randomBytes(4).toString("hex");
-  const version = packageVersion();
-  const logLines = createLineWriter(options.writeLog ?? writeToStdout, (flush) => {
-    setTimeout(flush, logDelayMs);
-  });
-  const log = createLog(
-    options.logFormat ?? "silent",
-    (line) => logLines.write(line),
-    () => logLines.flush(),
-  );
-  const registry = new Registry();
-  const secret = options.cluster?.secret;
-  const keyedHash = createKeyedHash(secret === undefined ? undefined : fingerprintKey(secret));
-  const vault = new AuthHeaderVault();
-  const passwordKeeper = createPasswordKeeper();
-  const roomPasswords = new Map<string, RoomPassword>();
+  const basis = createBasis(options);
+  const life: Life = { isDraining: false, listening: undefined };
+  // In this order; a callback may reach parts that are made after its own.
   const homes =
     options.cluster &&
-    new HubHomes(options.cluster, {
-      ...{ bootId, version, vault, roomPasswords, limits, log, nowMs },
-      wallMs: () => clock.wallMs(),
-      operations: () => operations,
-      bus: () => bus,
-      isDraining: () => isDraining,
-      inFlight: () => inFlight,
-      storedResponses: () => dispatch.storedResponses,
-      closeSockets: (roomCode) => responseSockets.drain(roomCode),
-      refuseAtLimit: (underWay) => refuseAtLimit(dispatch, underWay),
-      comment: (text) => streams.comment(text),
-      serve: (socket) => void hopServer?.emit("connection", socket),
-    });
-  const bus = new EventBus(
-    bootId,
-    createPace(eventGapMs, () => systemTime.monotonicMs()),
-    () => homes?.events.tick(),
-  );
-  const divert = homes?.handOvers.events.divert;
-  const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs, divert);
-  const store = options.store ?? memoryRoomStore();
-  const rooms = new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log);
-  const queues = new RoomQueues(limits.queuePerRoom);
-  const inFlight = new InFlight();
-  const tunnels = new TunnelRegistry();
-  const ownership = options.ownership ?? "compat";
+    new HubHomes(
+      options.cluster,
+      partsForHomes(basis, life, () => parts),
+    );
+  const events = createEvents(basis, homes);
+  const paths = createPaths(basis, homes, () => parts);
+  const operations = createOperations({ ...basis, ...events, ...paths }, homes);
+  const serving = createServing({ ...basis, ...events, ...paths }, homes, operations);
+  const http = createHttp({ ...basis, ...events, ...paths, ...serving }, life, homes, operations);
+  const parts: HubParts = { ...basis, ...events, ...paths, ...serving, ...http, homes, operations };
+  let closing: Promise<{ cut: number }> | undefined;
+  const close = (): Promise<{ cut: number }> => (closing ??= shutDown(parts, life));
+  return {
+    listen: () => open(parts, life),
+    watch: (roomCode, listener) => watchRoom(operations, events.bus, roomCode, listener),
+    prepareHandout: async () => http.handedOut?.prepare(),
+    close,
+    async [Symbol.asyncDispose]() {
+      await close();
+    },
+  };
+}
 
+/** What changes of a hub while it runs. */
+interface Life {
+  isDraining: boolean;
+  listening: (Listening & { stopSweep: () => void }) | undefined;
+}
+
+/** What every other part is made with. */
+function createBasis(options: HubOptions) {
+  const limits = resolveLimits(options.limits);
+  const clock = createClock(options.time ?? systemTime);
+  const write = options.writeLog ?? ((lines: string) => void process.stdout.write(lines));
+  const lines = createLineWriter(write, (flush) => void setTimeout(flush, logDelayMs));
+  const log = createLog(
+    options.logFormat ?? "silent",
+    (line) => lines.write(line),
+    () => lines.flush(),
+  );
+  const registry = new Registry();
+  const roomPasswords = new Map<string, RoomPassword>();
+  const passwordKeeper = createPasswordKeeper();
+  const store = options.store ?? memoryRoomStore();
+  const secret = options.cluster?.secret;
+  return {
+    ...{ options, limits, clock, lines, log, registry, roomPasswords, passwordKeeper },
+    nowMs: () => clock.nowMs(),
+    wallMs: () => clock.wallMs(),
+    bootId: randomBytes(4).toString("hex"),
+    version: packageVersion(),
+    ownership: options.ownership ?? ("compat" as const),
+    vault: new AuthHeaderVault(),
+    keyedHash: createKeyedHash(secret === undefined ? undefined : fingerprintKey(secret)),
+    rooms: new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log),
+    queues: new RoomQueues(limits.queuePerRoom),
+    inFlight: new InFlight(),
+    tunnels: new TunnelRegistry(),
+  };
+}
+
+function partsForHomes(basis: Basis, life: Life, parts: () => HubParts): HomesParts {
+  return {
+    ...basis,
+    operations: () => parts().operations,
+    bus: () => parts().bus,
+    isDraining: () => life.isDraining,
+    inFlight: () => basis.inFlight,
+    storedResponses: () => parts().inference.dispatch.storedResponses,
+    closeSockets: (roomCode) => parts().responseSockets.drain(roomCode),
+    refuseAtLimit: (underWay) => refuseAtLimit(basis, underWay),
+    comment: (text) => parts().streams.comment(text),
+    serve: (socket) => void parts().hopServer?.emit("connection", socket),
+  };
+}
+
+function createEvents({ bootId, limits, log, nowMs, wallMs }: Basis, homes: HubHomes | undefined) {
+  const batch = createPace(eventGapMs, () => systemTime.monotonicMs());
+  const bus = new EventBus(bootId, batch, () => homes?.events.tick());
+  const emit = createEmitter(bus, log, wallMs, nowMs, homes?.handOvers.events.divert);
+  return { bus, emit, streams: new EventStreams(bus, limits, nowMs) };
+}
+
+/** The ways to participants: tunnels, and endpoints that the hub dials. */
+function createPaths(basis: Basis, homes: HubHomes | undefined, parts: () => HubParts) {
+  const { options, limits, log, nowMs, registry, tunnels, vault } = basis;
+  const operations = () => parts().operations;
+  const hubId = homes?.self.hubId;
+  const endsWithHub = (connection: object) => homes?.endsWithHub(connection) === true;
+  const sessions = new ResumableSessions(hubId === undefined ? "" : `${hubId}-`);
   const upstreams = new UpstreamDirectory({
-    tunnels,
-    vault,
+    ...{ tunnels, vault, nowMs },
     isDirectEnabled: options.direct ?? true,
     addresses: new MachineAddresses(interfaceAddresses, nowMs),
     connectTimeoutMs: limits.connectMs,
     probeTimeoutMs: limits.probeMs,
     loadingMs: limits.loadingMs,
-    nowMs,
     isPresent: (participant) => registry.isCurrent(participant),
-    report: (participant, report) => directReported(operations, participant, report),
+    report: (participant, report) => directReported(operations(), participant, report),
   });
+  const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
+    opening: (participant) => admitTunnel(operations(), participant),
+    resuming: (participant, session) => admitResume(operations(), participant, session),
+    reported: (participant, report) => tunnelReported(operations(), participant, report),
+    bug: (error) => log.bug("a tunnel callback failed", error),
+    homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
+    endsWithHub,
+  });
+  return { upstreams, sessions, acceptTunnel, endsWithHub };
+}
 
-  const operations: OperationContext = {
-    registry,
+function createOperations(
+  parts: Basis & Events & HubPaths,
+  homes: HubHomes | undefined,
+): OperationContext {
+  const { limits, nowMs, queues, bus, upstreams, rooms } = parts;
+  return {
+    ...parts,
+    paths: upstreams,
     machines: new Machines(),
-    keyedHash,
     liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
-    ...{ limits, ownership, emit, vault, passwordKeeper, roomPasswords },
     passwordGate: new PasswordGate(
       {
         burst: limits.passwordAttemptsBurst,
@@ -154,11 +214,10 @@ export function createHub(options: HubOptions = {}): Hub {
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
-    ...{ tunnelResumes: new TunnelResumes(), trials: new Trials() },
-    ...{ budgetUpdates: new BudgetUpdates(), loadedUpdates: new LoadedUpdates() },
-    paths: upstreams,
-    nowMs,
-    wallMs: () => clock.wallMs(),
+    tunnelResumes: new TunnelResumes(),
+    trials: new Trials(),
+    budgetUpdates: new BudgetUpdates(),
+    loadedUpdates: new LoadedUpdates(),
     newUuid: () => randomUUID(),
     randomBelow: (bound) => randomInt(bound),
     rooms: homes?.rooms ?? rooms,
@@ -167,19 +226,16 @@ export function createHub(options: HubOptions = {}): Hub {
     routingChanged: (roomCode) => queues.participantsChanged(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };
+}
 
-  const hubId = homes?.self.hubId;
-  const endsWithHub = (connection: object) => homes?.endsWithHub(connection) === true;
-  const sessions = new ResumableSessions(hubId === undefined ? "" : `${hubId}-`);
-  const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
-    opening: (participant) => admitTunnel(operations, participant),
-    resuming: (participant, session) => admitResume(operations, participant, session),
-    reported: (participant, report) => tunnelReported(operations, participant, report),
-    bug: (error) => log.bug("a tunnel callback failed", error),
-    homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
-    endsWithHub,
-  });
-
+/** What serves requests for models, over HTTP and over WebSockets on `/responses`. */
+function createServing(
+  parts: Basis & Events & HubPaths,
+  homes: HubHomes | undefined,
+  operations: OperationContext,
+) {
+  const { options, limits, log, nowMs, registry, keyedHash, wallMs, upstreams } = parts;
+  const { bootId, emit, queues, inFlight, bus, endsWithHub } = parts;
   const dispatch: DispatchDeps = {
     ...{ bootId, limits, nowMs, emit, queues, inFlight },
     random: options.random ?? Math.random,
@@ -196,137 +252,144 @@ export function createHub(options: HubOptions = {}): Hub {
     },
     reportBug: (error) => log.bug("a request failed", error),
   };
-
-  const bodies = new BodyBudget(limits.heldBodyBytes);
-  const streams = new EventStreams(bus, limits, nowMs);
-  const newRequestId = createRequestIds();
   const inference: InferenceContext = {
-    dispatch,
-    bodies,
+    ...{ dispatch, keyedHash, wallMs },
+    bodies: new BodyBudget(limits.heldBodyBytes),
     findRoom: (code) => registry.room(code),
-    keyedHash,
     senders: new Senders(keyedHash),
-    wallMs: () => clock.wallMs(),
   };
-  const serving = {
-    inference,
-    limits,
-    flushing: new FlushingResponses(limits.clientStallMs, nowMs),
-    requestsStreamUsage: options.streamUsage ?? true,
-  };
+  const flushing = new FlushingResponses(limits.clientStallMs, nowMs);
+  const requestsStreamUsage = options.streamUsage ?? true;
+  const newRequestId = createRequestIds();
   const responseSockets = new ResponseSockets({
-    ...serving,
-    ...{ newRequestId, endsWithHub },
+    ...{ inference, limits, flushing, requestsStreamUsage, newRequestId, endsWithHub },
     reportBug: (error) => log.bug("a turn on a socket failed", error),
   });
-  const handedOut = options.handout && new HandedOut(options.handout, version, serving.flushing);
+  return { inference, flushing, requestsStreamUsage, newRequestId, responseSockets };
+}
+
+function createHttp(
+  parts: Basis & Events & HubPaths & Serving,
+  life: Life,
+  homes: HubHomes | undefined,
+  operations: OperationContext,
+) {
+  const { options, limits, version, nowMs, wallMs, sessions, flushing } = parts;
+  const handedOut = options.handout && new HandedOut(options.handout, version, flushing);
   const startedMs = nowMs();
-  let isDraining = false;
-  const peers = createPeerReader(
-    {
-      trustedProxies: options.trustProxy ?? [],
-      sharedAddresses: options.sharedAddresses ?? [],
-      hasAddressRights: options.publicUrl === undefined && ownership !== "strict",
-      tokenFrom,
-      hostTokenFrom,
-      onUntrustedProxy: () =>
-        log.warn("an untrusted proxy forwards requests; trust it with --trust-proxy"),
-    },
-    options.publicUrl?.replace(/\/+$/, ""),
-  );
+  const peers = peerReader(parts);
   const front: FrontDeps = {
-    ...serving,
-    ...{ operations, log, bus, streams, responseSockets, peers, newRequestId, handedOut },
+    ...parts,
+    ...{ operations, peers, handedOut },
     schemas: createRequestSchemas(limits),
-    isDraining: () => isDraining,
+    isDraining: () => life.isDraining,
     health: () => ({
-      isDraining,
+      isDraining: life.isDraining,
       isDegraded: homes?.isUp === false,
       version,
       uptimeSeconds: Math.round((nowMs() - startedMs) / 100) / 10,
-      timestamp: new Date(clock.wallMs()).toISOString(),
+      timestamp: new Date(wallMs()).toISOString(),
       handout: handedOut !== undefined,
     }),
     holderOf: (session) => sessions.holderOf(session),
-    sharedUrl: () => listening && options.sharedUrl?.(listening.port),
-    acceptTunnel,
+    sharedUrl: () => life.listening && options.sharedUrl?.(life.listening.port),
     cluster: homes?.front(),
     places: homes?.places.entry(peers),
     piped: undefined,
   };
   const server = createHttpServer(front);
-  const hopServer = homes && createHttpServer(homes.frontOfHops(front));
+  return { handedOut, server, hopServer: homes && createHttpServer(homes.frontOfHops(front)) };
+}
 
-  let listening: Listening | undefined;
-  let stopSweep: (() => void) | undefined;
-  let closing: Promise<{ cut: number }> | undefined;
-
-  async function open(): Promise<HubAddress> {
-    // Rooms first: a hub that serves before it knows its rooms would reject every client.
-    await (homes === undefined ? rooms.load() : homes.open());
-    const { host: wanted, port: wantedPort = DEFAULT_PORT } = options;
-    listening = await listen(server, wanted, wantedPort);
-    stopSweep = startSweep(clock, limits.sweepIntervalMs, {
-      often(now) {
-        markOverdue(operations);
-        settleFlapping(operations);
-        announceBudgets(operations);
-        announceLoadedModels(operations);
-        wakeForTrials(operations);
-        inFlight.sweep(now);
-        serving.flushing.tick(now);
-        streams.tick();
-        tunnels.tick(now);
-        upstreams.tick(now);
-        responseSockets.tick(now);
-        homes?.tick();
-      },
-      eachMinute() {
-        expireParticipants(operations);
-        dropUnusedRooms(operations);
-        homes?.eachMinute();
-      },
-      // When a room was last used is not worth a write each time.
-      eachHour: () => void (homes === undefined ? rooms.save() : homes.noteUse()),
-    });
-    const { host, port } = listening;
-    const url = `http://${urlHost(host)}:${port}`;
-    homes?.announce(url);
-    return { url, host, port };
-  }
-
-  async function shutDown(): Promise<{ cut: number }> {
-    isDraining = true;
-    responseSockets.drain();
-    const whenEmpty = (homes?.drained() ?? Promise.resolve()).then(() => inFlight.emptied());
-    await withinMs(whenEmpty, limits.drainMs);
-    // Not before: requests that wait, and retries, still need a tunnel that takes them.
-    tunnels.goAway("the hub is stopping");
-    const cut = inFlight.cutAll(
-      new HubError("hub_shutting_down", "The hub stopped before the response was complete."),
-    );
-    // A spread pause, so that thousands of watchers do not come back in one instant.
-    bus.endAll(() => randomInt(1_000, 5_000));
-    tunnels.closeAll("the hub is stopping");
-    // First what comes late, which is piped; other hubs hear where it goes now.
-    await listening?.close(shutdownGraceMs);
-    await homes?.close();
-    stopSweep?.();
-    responseSockets.terminate();
-    await upstreams.close();
-    if (options.cluster === undefined) await rooms.close();
-    logLines.flush();
-    return { cut };
-  }
-
-  const close = (): Promise<{ cut: number }> => (closing ??= shutDown());
-  return {
-    listen: open,
-    watch: (roomCode, listener) => watchRoom(operations, bus, roomCode, listener),
-    prepareHandout: async () => handedOut?.prepare(),
-    close,
-    async [Symbol.asyncDispose]() {
-      await close();
+function peerReader({ options, ownership, log }: Basis): PeerReader {
+  const { publicUrl, trustProxy, sharedAddresses } = options;
+  return createPeerReader(
+    {
+      trustedProxies: trustProxy ?? [],
+      sharedAddresses: sharedAddresses ?? [],
+      hasAddressRights: publicUrl === undefined && ownership !== "strict",
+      ...{ tokenFrom, hostTokenFrom },
+      onUntrustedProxy: () =>
+        log.warn("an untrusted proxy forwards requests; trust it with --trust-proxy"),
     },
+    publicUrl?.replace(/\/+$/, ""),
+  );
+}
+
+type Basis = ReturnType<typeof createBasis>;
+type Events = ReturnType<typeof createEvents>;
+type HubPaths = ReturnType<typeof createPaths>;
+type Serving = ReturnType<typeof createServing>;
+
+interface HubParts extends Basis, Events, HubPaths, Serving {
+  homes: HubHomes | undefined;
+  operations: OperationContext;
+  server: Server;
+  hopServer: Server | undefined;
+}
+
+async function open(parts: HubParts, life: Life): Promise<HubAddress> {
+  const { options, homes, rooms, server, clock, limits } = parts;
+  // Rooms first: a hub that serves before it knows its rooms would reject every client.
+  await (homes === undefined ? rooms.load() : homes.open());
+  const listening = await listen(server, options.host, options.port ?? DEFAULT_PORT);
+  const stopSweep = startSweep(clock, limits.sweepIntervalMs, sweepTasks(parts));
+  life.listening = { ...listening, stopSweep };
+  const { host, port } = listening;
+  const url = `http://${urlHost(host)}:${port}`;
+  homes?.announce(url);
+  return { url, host, port };
+}
+
+function sweepTasks(parts: HubParts): SweepTasks {
+  const { operations, inFlight, flushing, streams, tunnels, upstreams } = parts;
+  const { responseSockets, homes, rooms } = parts;
+  return {
+    often(nowMs) {
+      markOverdue(operations);
+      settleFlapping(operations);
+      announceBudgets(operations);
+      announceLoadedModels(operations);
+      wakeForTrials(operations);
+      inFlight.sweep(nowMs);
+      flushing.tick(nowMs);
+      streams.tick();
+      tunnels.tick(nowMs);
+      upstreams.tick(nowMs);
+      responseSockets.tick(nowMs);
+      homes?.tick();
+    },
+    eachMinute() {
+      expireParticipants(operations);
+      dropUnusedRooms(operations);
+      homes?.eachMinute();
+    },
+    // When a room was last used is not worth a write each time.
+    eachHour: () => void (homes === undefined ? rooms.save() : homes.noteUse()),
   };
+}
+
+async function shutDown(parts: HubParts, life: Life): Promise<{ cut: number }> {
+  const { homes, inFlight, limits, tunnels, bus, upstreams, responseSockets } = parts;
+  life.isDraining = true;
+  responseSockets.drain();
+  const whenEmpty = (homes?.drained() ?? Promise.resolve()).then(() => inFlight.emptied());
+  await withinMs(whenEmpty, limits.drainMs);
+  // Not before: requests that wait, and retries, still need a tunnel that takes them.
+  tunnels.goAway("the hub is stopping");
+  const cut = inFlight.cutAll(
+    new HubError("hub_shutting_down", "The hub stopped before the response was complete."),
+  );
+  // A spread pause, so that thousands of watchers do not come back in one instant.
+  bus.endAll(() => randomInt(1_000, 5_000));
+  tunnels.closeAll("the hub is stopping");
+  // Before the homes: late requests are piped, and other hubs learn where they go now.
+  await life.listening?.close(shutdownGraceMs);
+  await homes?.close();
+  life.listening?.stopSweep();
+  responseSockets.terminate();
+  await upstreams.close();
+  if (homes === undefined) await parts.rooms.close();
+  parts.lines.flush();
+  return { cut };
 }
