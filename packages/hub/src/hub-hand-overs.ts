@@ -1,4 +1,5 @@
 import { type FailurePayload, isLoopbackHost } from "@roomhub/protocol";
+import type { IncomingMessage } from "node:http";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { Offer } from "./cluster/homes/room-home.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
@@ -30,8 +31,8 @@ export interface HandOverOptions {
   homes: Pick<RoomHomes, "placeOf" | "offered" | "keepsOffer">;
   /** this one, as it is stored */
   computer: () => string;
-  /** @returns whether that hub keeps the message */
-  tell: (hub: HubIdentity, path: string, message: string) => Promise<boolean>;
+  /** @returns the response. @throws Error when there is none in time */
+  send: (hub: HubIdentity, path: string, message: string) => Promise<IncomingMessage>;
   /** @returns false when there is no connection to that hub now */
   sendEvent: (hubId: string, event: RoomEvent) => boolean;
   /** Neither that hub nor the directory can be reached. */
@@ -74,11 +75,12 @@ export class HandOvers {
   /** Sends a room to its next home. What happens in it from now on waits. */
   async offer(code: string, to: HubIdentity, offer: Offer): Promise<boolean> {
     this.events.leave(code);
-    return await this.#options.tell(
-      to,
-      snapshotPath(code),
-      snapshotOf(this.#sources(), code, offer),
-    );
+    const snapshot = snapshotOf(this.#sources(), code, offer);
+    const response = await this.#options
+      .send(to, snapshotPath(code), snapshot)
+      .catch(() => undefined);
+    response?.resume();
+    return response?.statusCode === 204;
   }
 
   /** The room has another home: what waits here goes there, and what runs ends here. */

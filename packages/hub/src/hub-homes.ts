@@ -36,6 +36,9 @@ import { storedRoomOf, type StoredRoom } from "./storage/room-store.ts";
 /** Those who watch a room go to its next home soon. */
 const watchAgainMs = 200;
 
+/** A hub that takes no room in this time gets none. */
+const sendMs = 5_000;
+
 /** Lists name a hub that takes longer. Contract §8. */
 const answerMs = 1_000;
 
@@ -87,7 +90,12 @@ export class HubHomes {
     this.#directory = directory;
     this.self = { hubId: hubIdOf(options), bootId };
     const { self } = this;
-    const dialler = new HopDialler({ self, secret, wallMs });
+    const dialler = new HopDialler({
+      ...{ self, secret, wallMs },
+      onRefused: (hubId) => {
+        if (!this.#control.isOpen(hubId)) this.homes.redialRefused(hubId);
+      },
+    });
     this.deliveries = new Deliveries(nowMs);
     this.#control = new ControlSockets({
       ...{ self, dialler, nowMs },
@@ -96,18 +104,16 @@ export class HubHomes {
         this.roll.hubs.reset(hubId);
         this.deliveries.hubReset(hubId);
       },
-      onRefused: (hubId) => this.homes.redialRefused(hubId),
       onNote: (note) => this.#heard(note),
     });
     this.hops = new Hops({
       dialler,
       targetOf: (hubId) => this.#targetOf(hubId),
-      onRefused: (hubId) => this.homes.redialRefused(hubId),
     });
     const facts = encodeHopFacts(factsOfHub(self));
     this.#others = {
       list: () => this.roll.hubs.list(),
-      get: (hub, path, signal) => this.hops.get(hub, path, facts, signal),
+      get: (hub, path, signal) => this.hops.ask(hub, path, facts, signal),
       answerMs,
     };
     this.events = new EventsElsewhere({
@@ -160,7 +166,8 @@ export class HubHomes {
     });
     this.handOvers = new HandOvers({
       ...{ homes: this.homes, parts, computer: () => this.computer },
-      tell: (hub, path, message) => this.hops.tell(hub, path, message),
+      send: (hub, path, message) =>
+        this.hops.ask(hub, path, facts, AbortSignal.timeout(sendMs), message),
       sendEvent: (hubId, event) => {
         const isOpen = this.#control.isOpen(hubId);
         if (isOpen) this.#control.say(hubId, "event", event);

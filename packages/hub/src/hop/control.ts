@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
 import { closeSoon } from "./close-soon.ts";
-import { type HopDialler, HopFailure, type HopTarget } from "./dial.ts";
+import type { HopDialler, HopTarget } from "./dial.ts";
 import { Outbox } from "./outbox.ts";
 
 /** What one hub tells another. */
@@ -19,8 +19,6 @@ export interface ControlOptions {
   onOpen: (hubId: string) => void;
   /** The connection broke. It is dialled again until it is open, or the hub is gone. */
   onReset: (hubId: string) => void;
-  /** Its computer refused a dial. */
-  onRefused: (hubId: string) => void;
   /** Once for each, in their order, over however many connections they came. */
   onNote: (note: HopNote) => void;
   nowMs: () => number;
@@ -183,7 +181,7 @@ export class ControlSockets {
   }
 
   #dial(peer: Peer): void {
-    const { dialler, nowMs, onRefused } = this.#options;
+    const { dialler, nowMs } = this.#options;
     const { target } = peer;
     if (target === undefined) return;
     peer.dialAtMs = undefined;
@@ -193,7 +191,6 @@ export class ControlSockets {
         if (peer.target === undefined || peer.socket !== undefined) return;
         peer.problem = error instanceof Error ? error.message : String(error);
         peer.dialAtMs = nowMs() + redialMs;
-        if (error instanceof HopFailure && error.isRefused) onRefused(target.hubId);
       },
     );
   }

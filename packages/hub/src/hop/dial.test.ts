@@ -19,7 +19,8 @@ async function startBob(stack: AsyncDisposableStack) {
 const dial = (
   target: HopTarget,
   options: Partial<ConstructorParameters<typeof HopDialler>[0]> = {},
-) => new HopDialler({ self: ada, secret, wallMs, ...options }).dial(target, "control");
+) =>
+  new HopDialler({ self: ada, secret, wallMs, onRefused() {}, ...options }).dial(target, "control");
 
 describe("a dialled hub", () => {
   test("has a connection that both have proven, with all that is said on it", async () => {
@@ -36,7 +37,7 @@ describe("a dialled hub", () => {
     const { target, accepted } = await startBob(stack);
     let looks = 0;
     const late = () => wallMs() + ((looks += 1), 3_600_000);
-    const dialler = new HopDialler({ self: ada, secret, wallMs: late });
+    const dialler = new HopDialler({ self: ada, secret, wallMs: late, onRefused() {} });
     (await dialler.dial(target, "control")).destroy();
     const before = looks;
     (await dialler.dial(target, "requests")).destroy();
@@ -50,10 +51,13 @@ describe("a dialled hub", () => {
     const [_what, wish, own, problem] = row;
     await using stack = new AsyncDisposableStack();
     const { target, accepted } = await startBob(stack);
-    const failed = dial({ ...target, ...wish }, own);
-    await expect(failed).rejects.toMatchObject({ name: "HopFailure", isRefused: false });
+    const refused: string[] = [];
+    const failed = dial(
+      { ...target, ...wish },
+      { onRefused: (hubId) => refused.push(hubId), ...own },
+    );
     await expect(failed).rejects.toThrow(problem);
-    expect([accepted, target.sockets.size]).toEqual([[], 0]);
+    expect([accepted, target.sockets.size, refused]).toEqual([[], 0, []]);
   });
 
   test("is believed only if it knows the secret, too", async () => {
@@ -69,7 +73,10 @@ describe("a dialled hub", () => {
 
 test("a computer at which nothing listens refuses", async () => {
   const linkUrl = await refusingUrl();
-  await expect(dial({ ...bob, linkUrl })).rejects.toMatchObject({ isRefused: true });
+  const refused: string[] = [];
+  const failed = dial({ ...bob, linkUrl }, { onRefused: (hubId) => refused.push(hubId) });
+  await expect(failed).rejects.toThrow("ECONNREFUSED");
+  expect(refused).toEqual([bob.hubId]);
 });
 
 test("what proves nothing gets its refusal and the hub's time, and keeps no connection", async () => {

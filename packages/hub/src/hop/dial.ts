@@ -18,22 +18,13 @@ export interface HopTarget extends HopHub {
   linkUrl: string;
 }
 
-/** A hub that was not reached. `refused`: its computer says that nothing listens there. */
-export class HopFailure extends Error {
-  override readonly name = "HopFailure";
-  readonly isRefused: boolean;
-
-  constructor(message: string, isRefused: boolean) {
-    super(message);
-    this.isRefused = isRefused;
-  }
-}
-
 export interface DiallerOptions {
   self: HubIdentity;
   secret: Uint8Array;
   /** epoch ms */
   wallMs: () => number;
+  /** Its computer says that nothing listens there. */
+  onRefused: (hubId: string) => void;
 }
 
 /** A computer that is off says nothing. */
@@ -49,8 +40,17 @@ export class HopDialler {
     this.#options = options;
   }
 
-  /** @throws HopFailure */
+  /** @throws Error that says why the hub was not reached */
   async dial(target: HopTarget, kind: HopKind): Promise<Socket> {
+    try {
+      return await this.#dial(target, kind);
+    } catch (error) {
+      if (isRefusal(error as NodeJS.ErrnoException)) this.#options.onRefused(target.hubId);
+      throw error;
+    }
+  }
+
+  async #dial(target: HopTarget, kind: HopKind): Promise<Socket> {
     const first = await this.#try(target, kind);
     if (first.socket !== undefined) return first.socket;
     const { hubTime, problem } = first;
@@ -73,7 +73,7 @@ export class HopDialler {
     const answer = await handshake(target.linkUrl, proofOf(claim, secret));
     if (answer.socket !== undefined && !isAcceptance(claim, secret, answer.proof)) {
       answer.socket.destroy();
-      throw new HopFailure("what responds there does not know the cluster's secret", false);
+      throw new Error("what responds there does not know the cluster's secret");
     }
     return answer;
   }
@@ -87,11 +87,10 @@ interface Answer {
   hubTime?: number;
 }
 
-function notTaken(problem: string | undefined): HopFailure {
-  return new HopFailure(`it did not take the connection: ${problem ?? "unknown"}`, false);
+function notTaken(problem: string | undefined): Error {
+  return new Error(`it did not take the connection: ${problem ?? "unknown"}`);
 }
 
-/** @throws HopFailure */
 function handshake(linkUrl: string, proof: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const url = new URL(HOP_PATH, linkUrl);
@@ -111,9 +110,7 @@ function handshake(linkUrl: string, proof: string): Promise<Answer> {
       response.setEncoding("utf8").on("data", (part: string) => (text += part.slice(0, 1_024)));
       response.on("close", () => resolve(refusalIn(response, text)));
     });
-    request.on("error", (error: NodeJS.ErrnoException) =>
-      reject(new HopFailure(error.message, isRefusal(error))),
-    );
+    request.on("error", reject);
     request.end();
   });
 }

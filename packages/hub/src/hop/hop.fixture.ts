@@ -6,8 +6,8 @@ import { text } from "node:stream/consumers";
 import { HopAcceptor } from "./accept.ts";
 import { HopDialler, type HopTarget } from "./dial.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "./heads.ts";
-import { Hops, type OpenRequest } from "./hops.ts";
-import type { PipeOutcome } from "./pipe.ts";
+import { Hops } from "./hops.ts";
+import type { PipedRequest, PipeOutcome } from "./pipe.ts";
 import type { UpgradeOutcome } from "./pipe-upgrade.ts";
 import type { HopKind } from "./proof.ts";
 
@@ -79,9 +79,8 @@ export async function startHome(
 
 export function hopsTo(homes: readonly HopTarget[], onRefused: (hubId: string) => void = () => {}) {
   return new Hops({
-    dialler: new HopDialler({ self: ada, secret, wallMs }),
+    dialler: new HopDialler({ self: ada, secret, wallMs, onRefused }),
     targetOf: (hubId) => homes.find((home) => home.hubId === hubId),
-    onRefused,
   });
 }
 
@@ -92,7 +91,7 @@ export async function startEntry(stack: AsyncDisposableStack, ...homes: HopTarge
   const refused: string[] = [];
   const hops = hopsTo(homes, (hubId) => refused.push(hubId));
   const server = createServer();
-  const pipe = async (opened: OpenRequest, response: Parameters<RequestListener>[1]) => {
+  const pipe = async (opened: PipedRequest, response: Parameters<RequestListener>[1]) => {
     for (const home of homes) {
       const outcome = await opened.send(home, '{"requestId":"req_1"}');
       outcomes.push(outcome);

@@ -65,7 +65,7 @@ describe("a hub that is dead", () => {
     await using stack = new AsyncDisposableStack();
     const home = await startHome(stack, bob, (_request, response) => void response.end("ok"));
     const { hops } = await startEntry(stack, home);
-    const asked = hops.get(bob, "/", facts, new AbortController().signal);
+    const asked = hops.ask(bob, "/", facts, new AbortController().signal);
     hops.close();
     await expect(asked).rejects.toThrow();
     await home.dialled;
@@ -85,7 +85,7 @@ describe("a hub that is there under another run", () => {
     const hops = hopsTo(present);
     stack.defer(() => hops.close());
     const ask = async (run: HopTarget | undefined) =>
-      text(await hops.get(run ?? bob, "/", facts, new AbortController().signal));
+      text(await hops.ask(run ?? bob, "/", facts, new AbortController().signal));
     present.splice(0, 1, runs[0]!);
     expect(await ask(runs[0])).toBe("000000b1");
     present.splice(0, 1, runs[1]!);
@@ -95,7 +95,7 @@ describe("a hub that is there under another run", () => {
 });
 
 describe("what a hub itself says", () => {
-  test("is taken where the other one responds with 204", async () => {
+  test("is a message with a response", async () => {
     await using stack = new AsyncDisposableStack();
     const got: string[] = [];
     const home = await startHome(stack, bob, (request, response) => {
@@ -106,13 +106,18 @@ describe("what a hub itself says", () => {
       });
     });
     const { hops } = await startEntry(stack, home);
+    const { signal } = new AbortController();
     const told = [];
-    for (const path of ["/yes", "/no", "/cut"]) told.push(await hops.tell(bob, path, "ä"));
+    for (const path of ["/yes", "/no"]) {
+      const response = await hops.ask(bob, path, facts, signal, "ä");
+      told.push(response.resume().statusCode);
+    }
+    await expect(hops.ask(bob, "/cut", facts, signal, "ä")).rejects.toThrow("hang up");
     expect([told, got]).toEqual([
-      [true, false, false],
+      [204, 409],
       ["POST /yes ä", "POST /no ä", "POST /cut ä"],
     ]);
-    expect(await hops.tell(ada, "/yes", "")).toBe(false);
+    await expect(hops.ask(ada, "/yes", facts, signal, "")).rejects.toThrow("not there");
   });
 
   test("ends with its signal, also while the response is read", async () => {
@@ -120,7 +125,7 @@ describe("what a hub itself says", () => {
     const home = await startHome(stack, bob, (_request, response) => void response.write("half"));
     const { hops } = await startEntry(stack, home);
     const abort = new AbortController();
-    const response = await hops.get(bob, "/", facts, abort.signal);
+    const response = await hops.ask(bob, "/", facts, abort.signal);
     await once(response, "data");
     const read = text(response);
     abort.abort();

@@ -1,29 +1,22 @@
-import { type IncomingMessage, request as requestHttp, type ServerResponse } from "node:http";
+import {
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as requestHttp,
+  type ServerResponse,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
 import { HopAgent } from "./agent.ts";
 import { closeSoon } from "./close-soon.ts";
-import { type HopDialler, HopFailure, type HopTarget } from "./dial.ts";
+import type { HopDialler, HopTarget } from "./dial.ts";
 import { PEER_HEADER } from "./heads.ts";
-import { PipedRequest, type PipeOutcome } from "./pipe.ts";
+import { PipedRequest } from "./pipe.ts";
 import { pipeUpgrade, type UpgradeOutcome } from "./pipe-upgrade.ts";
 
 export interface HopsOptions {
   dialler: HopDialler;
   /** The latest run of a hub; undefined for one that is not there. */
   targetOf: (hubId: string) => HopTarget | undefined;
-  /** Its computer refused a connection. */
-  onRefused: (hubId: string) => void;
-}
-
-/** A request that may go to several hubs, one after the other. */
-export interface OpenRequest {
-  /** Nothing of its body was read. */
-  readonly isWhole: boolean;
-  /** It may go to another hub after one that did not take it. */
-  readonly canBeSent: boolean;
-  /** Never rejects. */
-  send(home: HubIdentity, facts: string): Promise<PipeOutcome>;
 }
 
 /** A handshake as Node hands it over. */
@@ -32,10 +25,6 @@ export interface OpenUpgrade {
   socket: Duplex;
   head: Buffer;
 }
-
-const tellMs = 5_000;
-
-const notThere = new HopFailure("the hub is not there", false);
 
 /** The connections that take clients' requests to other hubs. */
 export class Hops {
@@ -52,46 +41,33 @@ export class Hops {
   }
 
   /** @param body - of a request that was read; left out: it was not */
-  open(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]): OpenRequest {
-    const piped = new PipedRequest(request, response, body);
-    return {
-      get isWhole() {
-        return piped.isWhole;
-      },
-      get canBeSent() {
-        return piped.canBeSent;
-      },
-      send: async (home, facts) => {
-        const agent = this.#agentOf(home);
-        if (agent === undefined) return { kind: "untaken", failure: notThere };
-        const outcome = await piped.send(agent, facts);
-        if (outcome.kind === "untaken" && outcome.failure?.isRefused === true)
-          this.#options.onRefused(home.hubId);
-        return outcome;
-      },
-    };
+  open(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]): PipedRequest {
+    return new PipedRequest((home) => this.#agentOf(home), request, response, body);
   }
 
   /**
-   * A request of this hub itself.
+   * A request of this hub itself: GET, or POST with a message.
    *
    * @param facts - value of {@link PEER_HEADER}
    * @param signal - ends it, also while the body is being read
    * @returns the response; the caller reads its body
-   * @throws HopFailure, or the error of the connection
+   * @throws Error of a hub that is not there, or of the connection
    */
-  get(
+  ask(
     hub: HubIdentity,
     path: string,
     facts: string,
     signal: AbortSignal,
+    message?: string,
   ): Promise<IncomingMessage> {
     const agent = this.#agentOf(hub);
-    if (agent === undefined) return Promise.reject(notThere);
+    if (agent === undefined) return Promise.reject(new Error("the hub is not there"));
+    const headers: OutgoingHttpHeaders = { [PEER_HEADER]: facts };
+    if (message !== undefined) headers["content-length"] = Buffer.byteLength(message);
+    const method = message === undefined ? "GET" : "POST";
     return new Promise((resolve, reject) => {
-      const headers = { [PEER_HEADER]: facts };
-      const outgoing = requestHttp({ agent, path, headers, signal });
-      outgoing.on("response", resolve).on("error", reject).end();
+      const outgoing = requestHttp({ agent, method, path, headers, signal });
+      outgoing.on("response", resolve).on("error", reject).end(message);
     });
   }
 
@@ -104,16 +80,6 @@ export class Hops {
     const agent = this.#agentOf(home);
     if (agent === undefined) return "untaken";
     return pipeUpgrade(agent, facts, arriving);
-  }
-
-  /**
-   * Sends what this hub itself has to say to another one.
-   *
-   * @returns whether that hub takes it: it responds with 204, within 5 s
-   */
-  async tell(to: HubIdentity, path: string, message: string): Promise<boolean> {
-    const agent = this.#agentOf(to);
-    return agent !== undefined && (await tellHub(agent, path, message));
   }
 
   /** Another hub has dialled, to send requests. */
@@ -154,18 +120,4 @@ export class Hops {
     this.#agents.set(hubId, agent);
     return agent;
   }
-}
-
-function tellHub(agent: HopAgent, path: string, message: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const headers = { "content-length": Buffer.byteLength(message) };
-    const signal = AbortSignal.timeout(tellMs);
-    const outgoing = requestHttp({ agent, method: "POST", path, headers, signal });
-    outgoing.on("response", (response) => {
-      response.resume();
-      resolve(response.statusCode === 204);
-    });
-    outgoing.on("error", () => resolve(false));
-    outgoing.end(message);
-  });
 }

@@ -5,8 +5,8 @@ import {
   request as requestHttp,
   type ServerResponse,
 } from "node:http";
+import type { HubIdentity } from "../domain/hub-identity.ts";
 import type { HopAgent } from "./agent.ts";
-import { HopFailure } from "./dial.ts";
 import { isHomeElsewhere, passingHeaders, PEER_HEADER } from "./heads.ts";
 
 /** What became of a request that was piped. */
@@ -16,7 +16,7 @@ export type PipeOutcome =
   /** the client left before */
   | { kind: "gone" }
   /** The other hub took no byte of it, or is not the room's home. It may be sent to another, unless its body is gone. */
-  | { kind: "untaken"; failure: HopFailure | undefined }
+  | { kind: "untaken" }
   /** Its response is no stream, and the client has the beginning of one. */
   | { kind: "refused"; body: string }
   /** The other hub took it and ended before its response: not to be sent again. `headers`: of what had begun. */
@@ -32,6 +32,7 @@ const maxRefusalBytes = 64 * 1024;
  * come; back-pressure is TCP's, both ways.
  */
 export class PipedRequest {
+  readonly #agentOf: (home: HubIdentity) => HopAgent | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   /** undefined once it is more than what is kept */
@@ -41,8 +42,17 @@ export class PipedRequest {
   /** Ends the sending of the body to the hub before. */
   #leave = (): void => undefined;
 
-  /** @param body - what was read of it; left out: nothing */
-  constructor(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]) {
+  /**
+   * @param agentOf - undefined for a hub that is not there
+   * @param body - what was read of it; left out: nothing
+   */
+  constructor(
+    agentOf: (home: HubIdentity) => HopAgent | undefined,
+    request: IncomingMessage,
+    response: ServerResponse,
+    body?: readonly Buffer[],
+  ) {
+    this.#agentOf = agentOf;
     this.#request = request;
     this.#response = response;
     if (body === undefined) return;
@@ -60,8 +70,10 @@ export class PipedRequest {
     return this.#held !== undefined;
   }
 
-  /** @param facts - value of {@link PEER_HEADER} */
-  async send(agent: HopAgent, facts: string): Promise<PipeOutcome> {
+  /** Never rejects. @param facts - value of {@link PEER_HEADER} */
+  async send(home: HubIdentity, facts: string): Promise<PipeOutcome> {
+    const agent = this.#agentOf(home);
+    if (agent === undefined) return { kind: "untaken" };
     if (this.#response.destroyed) return { kind: "gone" };
     const { method, url: path } = this.#request;
     const outgoing = requestHttp({ agent, method, path, headers: this.#headers(facts) });
@@ -151,8 +163,8 @@ class PipedResponse {
     outgoing.on("continue", () => this.#response.writeContinue());
     outgoing.on("information", (head) => this.#inform(head.statusCode));
     outgoing.on("response", (incoming) => this.#begin(incoming));
-    outgoing.on("error", (error) => this.#failed(error));
-    outgoing.on("close", () => this.#failed(undefined));
+    outgoing.on("error", () => this.#failed());
+    outgoing.on("close", () => this.#failed());
     this.#response.on("close", this.#onClose);
   }
 
@@ -167,7 +179,7 @@ class PipedResponse {
     const response = this.#response;
     if (isHomeElsewhere(incoming)) {
       incoming.resume();
-      return this.#end({ kind: "untaken", failure: undefined });
+      return this.#end({ kind: "untaken" });
     }
     this.#incoming = incoming;
     // A stream that has begun with comments goes on with a stream alone.
@@ -205,11 +217,11 @@ class PipedResponse {
     if (!this.#response.writableFinished) this.#end({ kind: "gone" });
   }
 
-  #failed(error: Error | undefined): void {
+  #failed(): void {
     // What came whole is delivered, whatever becomes of the connection.
     if (this.#incoming?.complete === true) return;
     if (this.#wasSent) this.#end({ kind: "broken", headers: this.#incoming?.headers });
-    else this.#end({ kind: "untaken", failure: error instanceof HopFailure ? error : undefined });
+    else this.#end({ kind: "untaken" });
   }
 
   #end(outcome: PipeOutcome): void {

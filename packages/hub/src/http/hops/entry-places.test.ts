@@ -47,7 +47,7 @@ function arriving(
           const { requestId, epoch, mustTake } = decodeHopFacts(facts);
           said.push(`${requestId} piped to ${epoch}${mustTake ? ", which must take it" : ""}`);
           const kind = outcomes.shift() ?? expect.unreachable("piped once too often");
-          if (kind === "untaken") return { kind, failure: undefined };
+          if (kind === "untaken") return { kind };
           if (kind === "refused") return { kind, body: refusal };
           return kind === "broken" ? { kind, headers: {} } : { kind };
         },

@@ -40,7 +40,10 @@ export interface Homes {
 }
 
 /** What the front needs of the hops to other hubs. */
-interface Pipes extends Pick<Hops, "open" | "pipeUpgrade"> {
+interface Pipes extends Pick<Hops, "pipeUpgrade"> {
+  open(
+    ...request: Parameters<Hops["open"]>
+  ): Pick<ReturnType<Hops["open"]>, "isWhole" | "canBeSent" | "send">;
   /**
    * The response of a request has left here, or its client has left before. Resolves when nothing more is to be said of it.
    */
