@@ -1,5 +1,5 @@
 import type { BudgetOptions, ParticipantOptions } from "@roomhub/participant";
-import type { ParticipantSummary } from "@roomhub/protocol";
+import { type ParticipantSummary, systemWorld } from "@roomhub/protocol";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join as joinPath } from "node:path";
@@ -26,8 +26,8 @@ async function startShared(behave?: () => Behaviour | undefined) {
     code,
     provider,
     async join(id: string, budget: BudgetOptions, over: Partial<ParticipantOptions> = {}) {
-      const { wallNow, headers, capabilities } = over;
-      const wishes = { id, budget, budgetFolder, timing, wallNow, headers, capabilities };
+      const { world, headers, capabilities } = over;
+      const wishes = { id, budget, budgetFolder, timing, world, headers, capabilities };
       agents.push(await joinTunnel(hub, code, { endpoint: provider.url, ...wishes }));
     },
     async ask(model: string, { path = "chat/completions", key = "as-alice", ...fields } = {}) {
@@ -181,7 +181,13 @@ test("what is left is listed, and announced by steps", async () => {
 test("outside its hours a participant is not ready, and the reason has the hours", async () => {
   let wallMs = new Date(2026, 5, 1, 12).getTime();
   await using shared = await startShared();
-  await shared.join("ada", { hours: "18-23" }, { wallNow: () => wallMs });
+  await shared.join(
+    "ada",
+    { hours: "18-23" },
+    {
+      world: { ...systemWorld, wallMs: () => wallMs },
+    },
+  );
   expect(await shared.listed("ada")).toMatchObject({
     status: "unavailable",
     connection: {

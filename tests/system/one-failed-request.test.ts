@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { userSays } from "../support/clients/openai-client.ts";
 import { join, joinDirect, joinTunnel, PATHS } from "../support/hub/joining.ts";
@@ -83,7 +84,10 @@ describe.each(PATHS)("over %s", (path) => {
     await using _ada =
       path === "direct"
         ? await joinDirect(hub, code, wishes)
-        : await joinTunnel(hub, code, { ...wishes, now: () => agentMs });
+        : await joinTunnel(hub, code, {
+            ...wishes,
+            world: { ...systemWorld, monotonicMs: () => agentMs },
+          });
     expect(await statuses(hub, code, "ann", ["hello"])).toEqual([200]);
     for (const client of clients) {
       expect(await statuses(hub, code, client, ["401 please"])).toEqual([502]);

@@ -138,7 +138,9 @@ test("an agent with one address follows the home at once, while what runs there 
     responses.push(response);
   });
   let nowMs = 0;
-  await using ana = createTestParticipant(hub, model.endpoint, { now: () => nowMs });
+  await using ana = createTestParticipant(hub, model.endpoint, {
+    world: { monotonicMs: () => nowMs },
+  });
   const session = await startWith(hub, ana);
   const running = send(session);
   await running.head;

@@ -9,7 +9,7 @@ export type {
 } from "./notice.ts";
 export type { BudgetOptions } from "./budget/budget-options.ts";
 export type { FunctionParticipantOptions, ParticipantOptions } from "./options.ts";
-export { ParticipantError } from "./participant-error.ts";
+export { ParticipantError } from "./notice.ts";
 export { createParticipant, type Participant, type ParticipantState } from "./participant.ts";
 export type { ParticipantTiming } from "./timing.ts";
 export { proxyAgentFor, type ProxyEnvironment, proxyUrlFor } from "./connection/proxy.ts";

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   REQUEST_SCHEMAS,
   checkEndpoint,
@@ -7,12 +6,13 @@ import {
   normaliseRoomCode,
   type ParticipantConfig,
   type Specs,
+  systemWorld,
+  type World,
 } from "@roomhub/protocol";
 import { type BudgetOptions, type BudgetRules, readBudget } from "./budget/budget-options.ts";
 import { EndpointSlots } from "./endpoint-slots.ts";
 import { FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
-import type { ParticipantNotice } from "./notice.ts";
-import { ParticipantError } from "./participant-error.ts";
+import { type ParticipantNotice, ParticipantError } from "./notice.ts";
 import type { ProxyEnvironment } from "./connection/proxy.ts";
 import type { TunnelMask } from "./connection/tunnel-mask.ts";
 import { defaultTiming, type ParticipantTiming } from "./timing.ts";
@@ -83,12 +83,8 @@ export interface ParticipantOptions {
   /** Whether `running()` has the tokens of streams so far, which requires scanning them. Default false. */
   countsTokens?: boolean | undefined;
   timing?: Partial<ParticipantTiming> | undefined;
-  /** 0 ≤ x < 1; default `Math.random` */
-  random?: (() => number) | undefined;
-  /** ms, monotonic; default `performance.now` */
-  now?: (() => number) | undefined;
-  /** epoch ms; on some systems only this clock advances during sleep; default `Date.now` */
-  wallNow?: (() => number) | undefined;
+  /** Time, timers and randomness; default: the system's. */
+  world?: World | undefined;
   /**
    * `none`: what goes to the hub is not masked, which saves CPU; for a network without proxies that read it. Default `auto`:
    * it is masked except over TLS and on this machine.
@@ -128,9 +124,7 @@ export interface Settings {
   budget: BudgetRules | undefined;
   budgetFolder: string | undefined;
   timing: ParticipantTiming;
-  random: () => number;
-  now: () => number;
-  wallNow: () => number;
+  world: World;
   mask: TunnelMask;
   env: ProxyEnvironment;
   onNotice: ((notice: ParticipantNotice) => void) | undefined;
@@ -150,6 +144,7 @@ function readEndpointOptions(
   serve: ServeFunction | undefined,
 ): Settings {
   const { id, nickname, model, endpoint, password, specs, config, capabilities } = options;
+  const { world = systemWorld } = options;
   const checked = checkEndpoint(endpoint);
   if (!checked.ok)
     throw new ParticipantError("invalid_endpoint", `The endpoint ${checked.reason}.`);
@@ -167,7 +162,7 @@ function readEndpointOptions(
       config,
       capabilities,
       machineSecret: options.machineSecret,
-      agentId: options.agentId ?? randomUUID(),
+      agentId: options.agentId ?? world.randomUUID(),
       ...(options.ownFirst === true ? { ownFirst: true } : {}),
       ...(options.standIn === true ? { standIn: true } : {}),
       ...(options.authHeaders === undefined ? {} : { authHeaders }),
@@ -187,9 +182,7 @@ function readEndpointOptions(
     budget: readBudget(options.budget),
     budgetFolder: options.budgetFolder,
     timing: { ...defaultTiming, ...options.timing },
-    random: options.random ?? Math.random,
-    now: options.now ?? (() => performance.now()),
-    wallNow: options.wallNow ?? Date.now,
+    world,
     mask: options.tunnelMask ?? "auto",
     env: options.env ?? process.env,
     onNotice: options.onNotice,

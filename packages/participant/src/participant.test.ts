@@ -235,7 +235,8 @@ test("a wait whose timer fires a moment early is waited to its end", async () =>
   };
   await using hub = await startFakeHub();
   // Only the wait reads the clock.
-  const over = { now, random: () => 0.5, timing: { tickMs: 60_000, backoffBaseMs: 40 } };
+  const world = { monotonicMs: now, random: () => 0.5 };
+  const over = { world, timing: { tickMs: 60_000, backoffBaseMs: 40 } };
   await using ana = createTestParticipant(hub, endpoint, over);
   await startWith(hub, ana);
   const again = hub.nextSession();
@@ -319,7 +320,7 @@ test("after sleep, a hub that does not respond to a ping is redialled", async ()
   await using hub = await startFakeHub();
   let wallMs = 1_000;
   await using ana = createTestParticipant(hub, endpoint, {
-    wallNow: () => wallMs,
+    world: { wallMs: () => wallMs },
     timing: { wakePongMs: 60 },
   });
   await startWith(hub, ana);

@@ -1,19 +1,26 @@
-import { PAUSED_REASON } from "@roomhub/protocol";
-import { ProviderClient } from "@roomhub/provider";
+import { PAUSED_REASON, type Timer } from "@roomhub/protocol";
+import { type ModelServerOptions, ProviderClient, responseSecretsOf } from "@roomhub/provider";
 import type { TunnelStatus } from "@roomhub/tunnel";
 import type { ConnectionState } from "./connection/connection-chart.ts";
 import { HubConnection } from "./connection/hub-connection.ts";
-import type { ParticipantNotice, RunningRequest, StopReason } from "./notice.ts";
+import {
+  type ParticipantNotice,
+  type RunningRequest,
+  type StopReason,
+  ParticipantError,
+} from "./notice.ts";
 import {
   type FunctionParticipantOptions,
   type ParticipantOptions,
   readOptions,
   type Settings,
 } from "./options.ts";
-import { ParticipantError } from "./participant-error.ts";
-import { createServed } from "./create-served.ts";
-import type { ServedModel } from "./served-model.ts";
+import { ServedModel } from "./served-model.ts";
 import { type ServeDeps, serveRequest } from "./served-request.ts";
+import type { Budget } from "./budget/budget.ts";
+import { openBudget } from "./budget/open-budget.ts";
+import { callFunction } from "./function-call.ts";
+import { createRequestHeads } from "./request-heads.ts";
 
 export type ParticipantState = ConnectionState["kind"] | "closing";
 
@@ -57,12 +64,11 @@ class TunnelParticipant implements Participant {
   readonly #started = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<StopReason>();
   #closing: Promise<void> | undefined;
-  #ticker: NodeJS.Timeout | undefined;
+  #ticker: Timer | undefined;
   #isPaused = false;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    const notify = (notice: ParticipantNotice) => this.#notify(notice);
     this.#hub = new HubConnection({
       settings,
       model: () => this.#served.name,
@@ -71,20 +77,60 @@ class TunnelParticipant implements Participant {
       onRequest: (request) => serveRequest(request, this.#serveDeps),
       onConnected: () => this.#started.resolve(),
       onStopped: (stop) => this.#onStopped(stop),
-      notify,
+      notify: this.#notify,
     });
     this.#provider = new ProviderClient({ connectTimeoutMs: settings.timing.providerConnectMs });
-    const { served, deps } = createServed(settings, this.#provider, {
-      rename: (model) => this.#hub.rename(model),
-      onStatus: () => this.#hub.sendStatus(this.#status()),
-      onCapabilities: () => this.#sendCapabilities(),
-      takesBack: () => this.#hub.hasHome,
-      notify,
-    });
-    this.#served = served;
-    this.#serveDeps = deps;
+    const headers = { ...settings.authHeaders, ...settings.localHeaders };
+    const budget = openBudget(settings, headers, this.#onFault);
+    this.#served = this.#createModel(headers, budget);
+    this.#serveDeps = this.#createDeps(headers, budget);
     // A caller that does not await start() gets a refusal through `stopped` and the notice.
     this.#started.promise.catch(() => {});
+  }
+
+  /** The model, behind an endpoint or a function. */
+  #createModel(headers: Record<string, string>, budget: Budget | undefined): ServedModel {
+    const { timing, baseUrl, serve, joinRequest, world, capabilities } = this.#settings;
+    const { mayFollowModel: mayFollow, isModelListed } = this.#settings;
+    const server = {
+      ...{ baseUrl, isModelListed, isFunction: serve !== undefined },
+      call: serve === undefined ? this.#callEndpoint : callFunction(serve, this.#onFault),
+      headers: () => headers,
+      declared: () => capabilities,
+      modes: () => ({
+        openResponses: joinRequest.config?.responses,
+        messages: joinRequest.config?.messages,
+      }),
+      onCapabilities: () => this.#sendCapabilities(),
+    };
+    return new ServedModel({
+      ...{ name: joinRequest.model, mayFollow, server, budget, timing, world },
+      rename: (model) => this.#hub.rename(model),
+      onStatus: () => this.#hub.sendStatus(this.#status()),
+      notify: this.#notify,
+    });
+  }
+
+  /** What serving its requests takes. */
+  #createDeps(headers: Record<string, string>, budget: Budget | undefined): ServeDeps {
+    const { baseUrl, endpointSlots, hubUrl, room, joinRequest, world } = this.#settings;
+    const { localHeaders, isMetered, countsTokens } = this.#settings;
+    const served = this.#served;
+    const seat = endpointSlots.open(baseUrl, `${hubUrl} ${room}`, () => {
+      const { maxConcurrency = 0 } = joinRequest.config ?? {};
+      return Math.max(maxConcurrency, served.server.engine?.slots ?? 0);
+    });
+    return {
+      ...{ seat, world, isMetered, countsTokens, budget, server: served.server },
+      takesBack: () => this.#hub.hasHome,
+      get model() {
+        return served.name;
+      },
+      heads: createRequestHeads(localHeaders),
+      secrets: responseSecretsOf(headers),
+      running: new Set(),
+      notify: this.#notify,
+    };
   }
 
   get state(): ParticipantState {
@@ -99,7 +145,8 @@ class TunnelParticipant implements Participant {
   start(): Promise<void> {
     if (this.#hub.state === "idle") {
       this.#served.start();
-      this.#ticker = setInterval(() => this.#tick(), this.#settings.timing.tickMs);
+      const { world, timing } = this.#settings;
+      this.#ticker = world.setInterval(() => this.#tick(), timing.tickMs);
       this.#hub.start();
     }
     return this.#started.promise;
@@ -128,7 +175,7 @@ class TunnelParticipant implements Participant {
 
   #tick(): void {
     this.#hub.tick();
-    this.#served.tick(this.#settings.now());
+    this.#served.tick(this.#settings.world.monotonicMs());
   }
 
   #sendCapabilities(): void {
@@ -151,7 +198,7 @@ class TunnelParticipant implements Participant {
   }
 
   #onStopped(stop: StopReason): void {
-    clearInterval(this.#ticker);
+    this.#settings.world.clearInterval(this.#ticker);
     this.#served.stop();
     this.#serveDeps.seat.close();
     this.#notify({ kind: "stopped", ...stop });
@@ -170,11 +217,16 @@ class TunnelParticipant implements Participant {
     await this.stopped;
   }
 
-  #notify(notice: ParticipantNotice): void {
+  readonly #callEndpoint: ModelServerOptions["call"] = (request, sink) =>
+    this.#provider.call(request, sink);
+
+  readonly #onFault = (error: unknown): void => this.#notify({ kind: "fault", error });
+
+  readonly #notify = (notice: ParticipantNotice): void => {
     try {
       this.#settings.onNotice?.(notice);
     } catch {
       // A notice callback may throw; serving continues.
     }
-  }
+  };
 }

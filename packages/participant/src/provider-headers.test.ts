@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { providerHeaders } from "./provider-headers.ts";
+import { providerHeaders } from "./request-heads.ts";
 
 test("local credentials override those from the hub", () => {
   const fromHub = { authorization: "Bearer hub", "x-api-key": "h", accept: "*/*" };

@@ -1,6 +1,7 @@
+import { systemWorld } from "@roomhub/protocol";
 import type { ProbeResult } from "@roomhub/provider";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ProviderWatch } from "./provider-watch.ts";
+import { ProviderWatch } from "./served-model.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -24,6 +25,7 @@ function startWatch() {
       },
     },
     10_000,
+    systemWorld,
   );
   const startedMs = performance.now();
   watch.start();

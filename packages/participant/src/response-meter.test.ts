@@ -11,9 +11,11 @@ function meterOf(path: string, head = sse, isCounted = false): ResponseMeter {
   return meter;
 }
 
+const timeAt = (ms: number) => ({ monotonicMs: () => ms, wallMs: () => ms });
+
 /** @returns the number of the piece, from 0, that brought the first content */
 function feed(meter: ResponseMeter, pieces: readonly (string | Buffer)[]): number | undefined {
-  for (const [index, piece] of pieces.entries()) meter.see(Buffer.from(piece), () => index);
+  for (const [index, piece] of pieces.entries()) meter.see(Buffer.from(piece), timeAt(index));
   return meter.contentMs;
 }
 
@@ -87,7 +89,7 @@ test.each([1, 7, 500, 1_023, 1_024, 4_095, 4_096, 4_097, 9_000, 70_000])(
       const whole = Buffer.from(`{"choices":["${"é".repeat(length / 2)}"],${chatUsage}}`);
       const meter = meterOf("/chat/completions", json);
       for (let at = 0; at < whole.length; at += bytes) {
-        meter.see(whole.subarray(at, at + bytes), () => 0);
+        meter.see(whole.subarray(at, at + bytes), timeAt(0));
       }
       expect(meter.usage()).toEqual(usage);
     }

@@ -3,6 +3,7 @@ import {
   GENERATED_CONTENT,
   type StreamMarker,
   SURFACES,
+  type TimeSource,
   type Usage,
 } from "@roomhub/protocol";
 
@@ -62,9 +63,10 @@ export class ResponseMeter {
     return this.#contentEvents;
   }
 
-  see(chunk: Buffer, now: () => number): void {
-    if (this.#isCounted && this.#content !== undefined) this.#count(chunk, this.#content, now);
-    else if (this.#contentMs === undefined && this.#hasContent(chunk)) this.#contentMs = now();
+  see(chunk: Buffer, time: TimeSource): void {
+    if (this.#isCounted && this.#content !== undefined) this.#count(chunk, this.#content, time);
+    else if (this.#contentMs === undefined && this.#hasContent(chunk))
+      this.#contentMs = time.monotonicMs();
     this.#keep(chunk);
   }
 
@@ -86,14 +88,14 @@ export class ResponseMeter {
     return isFound;
   }
 
-  #count(chunk: Buffer, content: RegExp, now: () => number): void {
+  #count(chunk: Buffer, content: RegExp, time: TimeSource): void {
     const text = this.#carried + chunk.toString("latin1");
     let end = 0;
     while (content.test(text)) {
       this.#contentEvents++;
       end = content.lastIndex;
     }
-    if (this.#contentEvents > 0) this.#contentMs ??= now();
+    if (this.#contentEvents > 0) this.#contentMs ??= time.monotonicMs();
     this.#carried = text.slice(Math.max(end, text.length - carriedChars));
   }
 

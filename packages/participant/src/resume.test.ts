@@ -2,11 +2,11 @@ import type { ServerResponse } from "node:http";
 import { expect, test, vi } from "vitest";
 import { type FakeHub, send, startFakeHub } from "./fake-hub.fixture.ts";
 import { type FakeModelServer, startFakeModelServer } from "./fake-model-server.fixture.ts";
-import type { ParticipantOptions } from "./options.ts";
 import {
   createTestParticipant,
   startWith,
   type TestParticipant,
+  type TestOptions,
 } from "./test-participant.fixture.ts";
 
 interface Scene extends AsyncDisposable {
@@ -20,7 +20,7 @@ interface Scene extends AsyncDisposable {
 }
 
 /** A participant with a hub that resumes, and a provider that responds piece by piece. */
-async function scene(over: Partial<ParticipantOptions> = {}): Promise<Scene> {
+async function scene(over: TestOptions = {}): Promise<Scene> {
   const hub = await startFakeHub();
   hub.resumeMs = 30_000;
   const responses: ServerResponse[] = [];
@@ -183,7 +183,9 @@ test("a hub that does not come back loses the streams 5 s after its own limit, a
     const from = ticks;
     await vi.waitFor(() => expect(ticks).toBeGreaterThan(from + 1));
   };
-  await using it = await scene({ wallNow, now: () => 0 });
+  await using it = await scene({
+    world: { wallMs: wallNow, monotonicMs: () => 0 },
+  });
   await it.run();
   it.hub.failUpgradeWith = () => 503;
   it.hub.cut();
@@ -201,7 +203,10 @@ test("a hub that does not come back loses the streams 5 s after its own limit, a
 
 test("after sleep, streams go on over another connection when the hub does not respond to a ping", async () => {
   let wallMs = 1_000_000;
-  await using it = await scene({ wallNow: () => wallMs, timing: { resumePongMs: 30 } });
+  await using it = await scene({
+    world: { wallMs: () => wallMs },
+    timing: { resumePongMs: 30 },
+  });
   const exchange = await it.run();
   // Half-open: the hub has not noticed that anything happened.
   it.hub.upgrades[0]!.socket.pause();

@@ -7,8 +7,7 @@ import { expect, test, vi } from "vitest";
 import type { BudgetOptions } from "./budget/budget-options.ts";
 import { send, type Exchange, startFakeHub } from "./fake-hub.fixture.ts";
 import { startFakeModelServer } from "./fake-model-server.fixture.ts";
-import type { ParticipantOptions } from "./options.ts";
-import { createTestParticipant, startWith } from "./test-participant.fixture.ts";
+import { createTestParticipant, startWith, type TestOptions } from "./test-participant.fixture.ts";
 
 type Respond = Parameters<typeof startFakeModelServer>[0];
 
@@ -19,7 +18,7 @@ async function startShared(respond: Respond) {
   const closers: (() => Promise<void>)[] = [];
   return {
     model,
-    async join(budget: BudgetOptions, over: Partial<ParticipantOptions> = {}) {
+    async join(budget: BudgetOptions, over: TestOptions = {}) {
       const hub = await startFakeHub();
       const budgetFolder = join(folder, "budgets");
       const ana = createTestParticipant(hub, model.endpoint, { budget, budgetFolder, ...over });
@@ -134,7 +133,10 @@ test("an error response costs nothing", async () => {
 test("outside its hours a participant reports that it is not ready, and why", async () => {
   await using shared = await startShared(respondWithUsage);
   let wallMs = new Date(2026, 4, 5, 22, 59, 59).getTime();
-  const { ana, hub, session } = await shared.join({ hours: "18-23" }, { wallNow: () => wallMs });
+  const { ana, hub, session } = await shared.join(
+    { hours: "18-23" },
+    { world: { wallMs: () => wallMs } },
+  );
   expect(await served(send(session))).toBe(200);
   wallMs += 1_000;
   const closed = { ready: false, reason: "shares from 18:00 to 23:00" };

@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import type { ProviderSink, ProviderRequest } from "@roomhub/provider";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ParticipantNotice } from "./notice.ts";
@@ -37,8 +38,7 @@ function start(over: Partial<ServedModelOptions> = {}, isModelListed = false) {
       isModelListed,
     },
     timing: defaultTiming,
-    now: () => performance.now(),
-    wallNow: () => Date.now(),
+    world: systemWorld,
     rename: async (name) => void log.push(`rename ${name}`),
     onStatus: () => log.push(`status ${JSON.stringify(served.status)}`),
     notify: (notice) => notices.push(notice),

@@ -1,8 +1,8 @@
+import type { Timer, World } from "@roomhub/protocol";
 import { ModelServer, type ModelServerOptions, type ReadinessVerdict } from "@roomhub/provider";
 import type { TunnelStatus } from "@roomhub/tunnel";
 import type { Budget } from "./budget/budget.ts";
 import type { ParticipantNotice } from "./notice.ts";
-import { ProviderWatch } from "./provider-watch.ts";
 import type { ParticipantTiming } from "./timing.ts";
 
 export interface ServedModelOptions {
@@ -24,10 +24,7 @@ export interface ServedModelOptions {
   /** undefined when nothing is limited */
   budget: Budget | undefined;
   timing: ParticipantTiming;
-  /** ms, monotonic */
-  now: () => number;
-  /** epoch ms */
-  wallNow: () => number;
+  world: World;
   /** Renames the model at the hub; rejects when the hub refuses. */
   rename: (name: string) => Promise<unknown>;
   /** `status` changed. Called before the response that caused it is relayed. */
@@ -50,13 +47,13 @@ export class ServedModel {
   #budgetProblem: string | undefined;
 
   constructor(options: ServedModelOptions) {
-    const { server, timing, now } = options;
+    const { server, timing, world } = options;
     this.#options = options;
     this.#name = options.name;
     this.server = new ModelServer({
       ...server,
       model: () => this.#name,
-      nowMs: now,
+      world,
       loadingMs: timing.loadingMs,
       looks: { readyMs: timing.providerCheckMs, downMs: timing.providerRecheckMs },
       onReadiness: (verdict) => this.#onVerdict(verdict),
@@ -65,7 +62,7 @@ export class ServedModel {
       onLoaded: () => this.#options.onStatus(),
       hasListener: () => !this.#isStopped,
     });
-    this.#watch = new ProviderWatch(this.server, timing.probeTimeoutMs);
+    this.#watch = new ProviderWatch(this.server, timing.probeTimeoutMs, world);
     this.#reported = this.server.readiness;
   }
 
@@ -138,7 +135,7 @@ export class ServedModel {
   }
 
   async #follow(name: string): Promise<void> {
-    const { rename, notify, now, timing } = this.#options;
+    const { rename, notify, world, timing } = this.#options;
     this.#isRenaming = true;
     try {
       await rename(name);
@@ -151,7 +148,7 @@ export class ServedModel {
       // The hub is unreachable or refused: the model is reported as wrong until a retry succeeds.
       if (this.#isStopped) return;
       this.#report(this.server.readiness);
-      this.#renameAgainMs = now() + timing.backoffMaxMs;
+      this.#renameAgainMs = world.monotonicMs() + timing.backoffMaxMs;
     } finally {
       this.#isRenaming = false;
     }
@@ -162,11 +159,58 @@ export class ServedModel {
     const before = this.#reported;
     if (readiness === before.readiness && problem === before.problem) return;
     this.#reported = verdict;
-    const { notify, now, wallNow, onStatus } = this.#options;
+    const { notify, world, onStatus } = this.#options;
     onStatus();
     // A refused request is reported as such.
     if (readiness === "ready" && before.readiness === "ready") return;
-    const since = Math.round(wallNow() - (now() - sinceMs));
+    const since = Math.round(world.wallMs() - (world.monotonicMs() - sinceMs));
     notify({ kind: "provider-readiness", readiness, problem, since });
+  }
+}
+
+/** Probes the model server whenever its readiness verdict is due for a check. */
+export class ProviderWatch {
+  readonly #server: Pick<ModelServer, "lookInMs" | "probe" | "startLook">;
+  readonly #answerMs: number;
+  readonly #world: World;
+  #timer: Timer | undefined;
+  #isLooking = false;
+  #isStopped = false;
+
+  /** @param answerMs - timeout of a probe */
+  constructor(
+    server: Pick<ModelServer, "lookInMs" | "probe" | "startLook">,
+    answerMs: number,
+    world: World,
+  ) {
+    this.#server = server;
+    this.#answerMs = answerMs;
+    this.#world = world;
+  }
+
+  start(): void {
+    this.#look();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#world.clearTimeout(this.#timer);
+  }
+
+  /** The next probe is due earlier than scheduled. */
+  reschedule(): void {
+    this.#world.clearTimeout(this.#timer);
+    if (this.#isLooking || this.#isStopped) return;
+    // A timer may fire a fraction of a millisecond early.
+    this.#timer = this.#world.setTimeout(() => this.#look(), Math.ceil(this.#server.lookInMs()));
+  }
+
+  #look(): void {
+    if (!this.#server.startLook()) return this.reschedule();
+    this.#isLooking = true;
+    void this.#server.probe(this.#answerMs).finally(() => {
+      this.#isLooking = false;
+      this.reschedule();
+    });
   }
 }

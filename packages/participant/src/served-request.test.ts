@@ -4,12 +4,11 @@ import { RESET_CODES } from "@roomhub/tunnel";
 import { expect, test, vi } from "vitest";
 import { send, startFakeHub } from "./fake-hub.fixture.ts";
 import { startFakeModelServer } from "./fake-model-server.fixture.ts";
-import type { ParticipantOptions } from "./options.ts";
-import { createTestParticipant, startWith } from "./test-participant.fixture.ts";
+import { createTestParticipant, startWith, type TestOptions } from "./test-participant.fixture.ts";
 
 async function startAll(
   respond: Parameters<typeof startFakeModelServer>[0],
-  over: Partial<ParticipantOptions> = {},
+  over: TestOptions = {},
 ) {
   const hub = await startFakeHub();
   const model = await startFakeModelServer(respond);
@@ -109,7 +108,9 @@ test("a stream's notice has its time to first token, tokens and speed, by the pa
     response.write('data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":40}}\n\n');
     response.end("data: [DONE]\n\n");
   };
-  await using all = await startAll((response) => void talk(response), { now: () => nowMs });
+  await using all = await startAll((response) => void talk(response), {
+    world: { monotonicMs: () => nowMs },
+  });
   const exchange = send(all.session, { stream: true });
   await exchange.closed;
   await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
@@ -129,7 +130,10 @@ test("a request that runs is listed with its time and its tokens so far, by the 
   const word = 'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n';
   const answering = Promise.withResolvers<ServerResponse>();
   const respond = (response: ServerResponse) => answering.resolve(response);
-  await using all = await startAll(respond, { now: () => nowMs, countsTokens: true });
+  await using all = await startAll(respond, {
+    world: { monotonicMs: () => nowMs },
+    countsTokens: true,
+  });
   const { participant } = all.ana;
   const client = { kind: "name", id: "alice" } as const;
   const exchange = send(all.session, { stream: true, client });

@@ -1,4 +1,4 @@
-import { SURFACES, tokensPerSecond } from "@roomhub/protocol";
+import { SURFACES, type TimeSource, tokensPerSecond } from "@roomhub/protocol";
 import {
   ResponseScrubber,
   type ResponseSecrets,
@@ -42,8 +42,7 @@ export interface ServeDeps {
   heads: RequestHeads;
   /** Values that no response may contain. */
   secrets: ResponseSecrets;
-  /** ms, monotonic */
-  now: () => number;
+  world: TimeSource;
   /** Whether notices have metrics; a function is called before each notice. */
   isMetered: boolean | (() => boolean);
   /** Whether the tokens of running streams are counted. */
@@ -90,7 +89,7 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
   // Lists and stored responses cost nothing.
   if (deps.budget === undefined || method !== "POST") return new ServedRequest(request, deps);
   const refusal = deps.budget.admit();
-  if (refusal === undefined) return new ServedRequest(request, deps, true);
+  if (refusal === undefined) return new ServedRequest(request, deps, new TokenMeter(path));
   sendRefusal(request, refusal);
   return refused(request, deps, { status: 429, code: "budget", reason: refusal.message });
 }
@@ -146,39 +145,39 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #scrubber: ResponseScrubber | undefined;
   #meter: ResponseMeter | undefined;
   /** undefined without a budget, and once its tokens are in the ledger */
-  #spending: TokenMeter | undefined;
+  #tokens: TokenMeter | undefined;
   #isWhole = false;
   #status: number | undefined;
   #outcome: RequestOutcome = "complete";
   #code: string | undefined;
   #reason: string | undefined;
 
-  /** @param isCounted - whether it counts for the budget */
-  constructor(request: IncomingRequest, deps: ServeDeps, isCounted = false) {
+  /** @param tokens - for the budget; undefined when the request counts for none */
+  constructor(request: IncomingRequest, deps: ServeDeps, tokens?: TokenMeter) {
     this.#request = request;
     this.#deps = deps;
-    if (isCounted) this.#spending = new TokenMeter(request.head.path);
-    this.#startedMs = deps.now();
+    this.#tokens = tokens;
+    this.#startedMs = deps.world.monotonicMs();
     this.#leaveSlot = deps.seat.begin();
     const { path } = request.head;
     const client = deps.heads.clientOf(request.head);
     deps.running.add(this);
     deps.notify({ kind: "request-started", path, model: deps.model, client });
-    this.#spending?.seeRequest(request.body.length);
+    this.#tokens?.seeRequest(request.body.length);
     this.#collect(request.body);
     if (request.end) this.#callWithCollected();
   }
 
   view(): RunningRequest {
     const { path } = this.#request.head;
-    const { model, heads, now } = this.#deps;
+    const { model, heads, world } = this.#deps;
     const client = heads.clientOf(this.#request.head);
     const outputTokens = this.#meter?.contentEvents || undefined;
-    return { path, model, client, runsMs: now() - this.#startedMs, outputTokens };
+    return { path, model, client, runsMs: world.monotonicMs() - this.#startedMs, outputTokens };
   }
 
   onBody(chunk: Buffer): boolean {
-    this.#spending?.seeRequest(chunk.length);
+    this.#tokens?.seeRequest(chunk.length);
     if (this.#call !== undefined) return this.#call.writeBody(chunk);
     this.#collect(chunk);
     if (this.#collectedBytes <= maxCollectedBytes) return true;
@@ -213,10 +212,10 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   onHead(head: ResponseHead): void {
     const { status, headers } = head;
     this.#status = status;
-    const isCounted = this.#deps.countsTokens || this.#spending !== undefined;
+    const isCounted = this.#deps.countsTokens || this.#tokens !== undefined;
     const isMetered = this.#deps.isMetered !== false || isCounted;
     if (isMetered) this.#meter = meterFor(this.#request.head, head, isCounted);
-    this.#spending?.begin(this.#meter, head);
+    this.#tokens?.begin(this.#meter, head);
     if (status >= 400) this.#outcome = "failed";
     const passing = this.#deps.heads.toHub(headers);
     const { inErrors, inResponses } = this.#deps.secrets;
@@ -227,8 +226,8 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   }
 
   onData(chunk: Buffer): boolean {
-    this.#meter?.see(chunk, this.#deps.now);
-    this.#spending?.seeResponse(chunk);
+    this.#meter?.see(chunk, this.#deps.world);
+    this.#tokens?.seeResponse(chunk);
     return this.#request.responder.write(this.#scrubber?.push(chunk) ?? chunk);
   }
 
@@ -249,11 +248,11 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   onClosed(): void {
     const { head, responder } = this.#request;
-    const { model, now, heads } = this.#deps;
+    const { model, world, heads } = this.#deps;
     this.#leaveSlot();
     // After a cancel, this confirms that the provider's socket is closed.
     if (this.#outcome === "cancelled") responder.end();
-    const durationMs = now() - this.#startedMs;
+    const durationMs = world.monotonicMs() - this.#startedMs;
     this.#deps.running.delete(this);
     this.#deps.notify({
       kind: "request-ended",
@@ -289,12 +288,12 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
    * get; one that was cancelled, or had no response in time, may have been worked on.
    */
   #spend(isWhole: boolean): void {
-    const spending = this.#spending;
-    this.#spending = undefined;
-    if (spending === undefined || this.#call === undefined) return;
+    const tokens = this.#tokens;
+    this.#tokens = undefined;
+    if (tokens === undefined || this.#call === undefined) return;
     const mayHaveRun = this.#outcome === "cancelled" || this.#code === "provider_timeout";
     const isCharged = this.#status === undefined ? mayHaveRun : this.#status < 300;
-    if (isCharged) this.#deps.budget?.spend(spending.tokens(isWhole));
+    if (isCharged) this.#deps.budget?.spend(tokens.tokens(isWhole));
   }
 
   /** Copied where it is a small part of a tunnel message, which may have 1 MiB and would be kept with it. */

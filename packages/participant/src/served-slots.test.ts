@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
 import type { ModelServer, ProviderSink } from "@roomhub/provider";
 import type { IncomingRequest } from "@roomhub/tunnel";
@@ -99,7 +100,7 @@ test("a slot is free before the hub learns that its request has ended", () => {
     seat: { isFull: () => false, begin: () => () => void order.push("free"), close() {} },
     heads: createRequestHeads({}),
     secrets: { inErrors: undefined, inResponses: undefined },
-    now: () => 0,
+    world: { ...systemWorld, monotonicMs: () => 0 },
     isMetered: false,
     running: new Set(),
     budget: undefined,

@@ -1,8 +1,12 @@
+import { systemWorld, type World } from "@roomhub/protocol";
 import type { HubSession } from "@roomhub/tunnel";
 import type { FakeHub } from "./fake-hub.fixture.ts";
 import type { ParticipantNotice } from "./notice.ts";
 import type { ParticipantOptions } from "./options.ts";
 import { createParticipant, type Participant } from "./participant.ts";
+
+/** Of the world, what is not given is the system's. */
+export type TestOptions = Partial<Omit<ParticipantOptions, "world">> & { world?: Partial<World> };
 
 export interface TestParticipant extends AsyncDisposable {
   participant: Participant;
@@ -14,7 +18,7 @@ export interface TestParticipant extends AsyncDisposable {
 export function createTestParticipant(
   hub: Pick<FakeHub, "url">,
   endpoint: string,
-  over: Partial<ParticipantOptions> = {},
+  over: TestOptions = {},
 ): TestParticipant {
   const notices: ParticipantNotice[] = [];
   const participant = createParticipant({
@@ -25,9 +29,9 @@ export function createTestParticipant(
     model: "llama3",
     endpoint,
     onNotice: (notice) => notices.push(notice),
-    random: () => 0,
     env: {},
     ...over,
+    world: { ...systemWorld, random: () => 0, ...over.world },
     timing: { tickMs: 10, drainMs: 500, leaveMs: 500, ...over.timing },
   });
   return {

@@ -43,6 +43,10 @@ export class SimulatedWorld implements World {
     return `00000000-0000-4000-8000-${this.#uuids.toString(16).padStart(12, "0")}`;
   }
 
+  randomBytes(count: number): Uint8Array {
+    return Uint8Array.from({ length: count }, () => Math.floor(this.random() * 256));
+  }
+
   setTimeout(task: () => void, ms: number): Timer {
     return this.#wait(task, ms, undefined);
   }
@@ -93,7 +97,7 @@ export class SimulatedWorld implements World {
   }
 
   #wait(task: () => void, ms: number, everyMs: number | undefined): Timer {
-    const waiting = { dueMs: this.#nowMs + Math.max(1, ms), task, everyMs };
+    const waiting = { dueMs: this.#nowMs + Math.max(0, ms), task, everyMs };
     this.#timers.add(waiting);
     return waiting;
   }

@@ -14,6 +14,7 @@ export const systemWorld: World = {
   wallMs: () => Date.now(),
   random: () => Math.random(),
   randomUUID: () => crypto.randomUUID(),
+  randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
   setTimeout: (task, ms) => setTimeout(task, ms),
   clearTimeout: (timer) => clearTimeout(timer as number | undefined),
   setInterval: (task, ms) => setInterval(task, ms),

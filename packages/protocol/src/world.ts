@@ -16,6 +16,8 @@ export interface World extends TimeSource {
   /** 0 ≤ x < 1; not for secrets */
   random(): number;
   randomUUID(): string;
+  /** unpredictable: also for secrets */
+  randomBytes(count: number): Uint8Array;
   setTimeout(task: () => void, ms: number): Timer;
   clearTimeout(timer: Timer | undefined): void;
   setInterval(task: () => void, ms: number): Timer;

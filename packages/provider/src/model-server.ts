@@ -1,10 +1,9 @@
-import { LIMITS } from "@roomhub/protocol";
-import { randomBytes } from "node:crypto";
+import { type JsonObject, LIMITS, systemWorld, type World } from "@roomhub/protocol";
 import { discoverCapabilities } from "./learn/capabilities.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
 import type { CapabilityName } from "./learn/known-capabilities.ts";
 import { LearningSink } from "./learn/learning-sink.ts";
-import type { CallProvider } from "./learn/query.ts";
+import type { CallProvider, QueriedServer } from "./learn/query.ts";
 import { probeModels, type ProbeResult } from "./learn/probe.ts";
 import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness, findingOf } from "./readiness/server-readiness.ts";
@@ -53,8 +52,8 @@ export interface ModelServerOptions {
   hasListener?: (() => boolean) | undefined;
   /** It is a function of this program: always there, and it receives only the requests of clients. */
   isFunction?: boolean | undefined;
-  /** ms, monotonic; default `performance.now` */
-  nowMs?: (() => number) | undefined;
+  /** Time, timers and random ids; default: the system's. */
+  world?: World | undefined;
   /** loading for longer than this is `down`; default 15 min */
   loadingMs?: number | undefined;
   /** how often a probe is due while the server is ready, default 30 s, and while it is down, default 5 s */
@@ -63,7 +62,7 @@ export interface ModelServerOptions {
    * The longest request that is translated, default 64 MiB: it is parsed in one go, which blocks the thread.
    */
   maxTranslatedBytes?: number | undefined;
-  /** default: random ids and the wall clock */
+  /** default: ids and seconds of the world */
   source?: TranslationSource | undefined;
 }
 
@@ -95,7 +94,7 @@ export class ModelServer {
   readonly #options: ModelServerOptions;
   readonly #knowledge: ServerKnowledge;
   readonly #readiness: ServerReadiness;
-  readonly #nowMs: () => number;
+  readonly #queried: QueriedServer;
   readonly #source: TranslationSource;
   readonly #slots: SlotWatch;
   readonly #loaded: LoadedWatch;
@@ -103,15 +102,16 @@ export class ModelServer {
 
   constructor(options: ModelServerOptions) {
     this.#options = options;
-    this.#source = options.source ?? systemSource;
+    const { call, baseUrl, headers, world = systemWorld } = options;
+    this.#queried = { call, baseUrl, headers, world };
+    this.#source = options.source ?? sourceFrom(world);
     this.#knowledge = new ServerKnowledge(
       options.declared,
       () => options.modes?.() ?? {},
       () => options.onCapabilities(this.#knowledge.reported),
     );
-    this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#readiness = new ServerReadiness({
-      nowMs: this.#nowMs(),
+      nowMs: world.monotonicMs(),
       model: () => options.model?.(),
       isModelListed: options.isModelListed ?? false,
       loadingMs: options.loadingMs ?? LIMITS.loadingMs.default,
@@ -121,12 +121,9 @@ export class ModelServer {
       onLookMoved: () => options.onLookMoved?.(),
     });
     const watched = {
-      call: options.call,
-      baseUrl: options.baseUrl,
-      headers: options.headers,
+      ...this.#queried,
       model: () => options.model?.(),
       hasListener: () => options.hasListener?.() ?? true,
-      nowMs: this.#nowMs,
     };
     this.#slots = new SlotWatch({
       ...watched,
@@ -163,23 +160,23 @@ export class ModelServer {
 
   /** When the next probe is due, from 0. Reading it sets no timer. */
   lookInMs(): number {
-    return this.#readiness.lookInMs(this.#nowMs());
+    return this.#readiness.lookInMs(this.#queried.world.monotonicMs());
   }
 
   /** Whether to probe now: not when bytes of a running response are as good. Then the next is due later. */
   startLook(): boolean {
-    return this.#readiness.startLook(this.#nowMs());
+    return this.#readiness.startLook(this.#queried.world.monotonicMs());
   }
 
   /** `headers` gives others from now on, and requests bring others. */
   credentialsChanged(): void {
-    this.#readiness.credentialsChanged(this.#nowMs());
+    this.#readiness.credentialsChanged(this.#queried.world.monotonicMs());
   }
 
   /** `model` gives another from now on: the server may be another too. */
   modelChanged(): void {
     this.#knowledge.doubt();
-    this.#readiness.modelChanged(this.#nowMs());
+    this.#readiness.modelChanged(this.#queried.world.monotonicMs());
   }
 
   /** `declared` or `modes` gives another from now on. */
@@ -236,7 +233,7 @@ export class ModelServer {
       new ReadinessSink(
         this.#described(sink),
         this.#readiness,
-        this.#nowMs,
+        this.#queried.world,
         request.client ?? "",
         this.#onCallOver,
       ),
@@ -255,9 +252,8 @@ export class ModelServer {
 
   /** Requests its models. What else can be found out follows in the background, when it is due. Never rejects. */
   async probe(timeoutMs: number): Promise<ProbeResult> {
-    const { call, baseUrl, headers, isFunction } = this.#options;
-    if (isFunction === true) return this.#conclude({ answered: true });
-    return this.probed(await probeModels(call, baseUrl, headers(), timeoutMs));
+    if (this.#options.isFunction === true) return this.#conclude({ answered: true });
+    return this.probed(await probeModels(this.#queried, timeoutMs));
   }
 
   /** What a probe of this very server found, made with the same credentials for another participant. */
@@ -271,7 +267,7 @@ export class ModelServer {
   }
 
   #conclude(found: ProbeResult): ProbeResult {
-    this.#readiness.probed(findingOf(found), this.#nowMs());
+    this.#readiness.probed(findingOf(found), this.#queried.world.monotonicMs());
     return found;
   }
 
@@ -285,22 +281,21 @@ export class ModelServer {
   }
 
   /** @returns what the server says of itself */
-  async #discover(found: ProbeResult): Promise<Record<string, unknown> | undefined> {
-    const { call, baseUrl, headers, declared } = this.#options;
+  async #discover(found: ProbeResult): Promise<JsonObject | undefined> {
     this.#knowledge.beginLook(found.program);
     const { capabilities, program, description } = await discoverCapabilities({
-      call,
-      baseUrl,
-      headers: headers(),
+      server: this.#queried,
       found,
-      declared: declared(),
+      declared: this.#options.declared(),
     });
     this.#knowledge.find(capabilities, program);
     return description;
   }
 }
 
-const systemSource: TranslationSource = {
-  newId: (prefix) => `${prefix}_${randomBytes(24).toString("hex")}`,
-  nowSeconds: () => Math.floor(Date.now() / 1_000),
-};
+function sourceFrom(world: World): TranslationSource {
+  return {
+    newId: (prefix) => `${prefix}_${Buffer.from(world.randomBytes(24)).toString("hex")}`,
+    nowSeconds: () => Math.floor(world.wallMs() / 1_000),
+  };
+}

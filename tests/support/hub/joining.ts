@@ -31,14 +31,7 @@ export async function joinTunnel(
   wishes: Wishes &
     Pick<
       ParticipantOptions,
-      | "budget"
-      | "budgetFolder"
-      | "followModel"
-      | "headers"
-      | "now"
-      | "onNotice"
-      | "timing"
-      | "wallNow"
+      "budget" | "budgetFolder" | "followModel" | "headers" | "onNotice" | "timing" | "world"
     >,
 ): Promise<Joined & { agent: Participant }> {
   const body = registration(wishes);

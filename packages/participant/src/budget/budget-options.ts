@@ -1,5 +1,5 @@
-import { ParticipantError } from "../participant-error.ts";
 import { parseHours, type SharingHours } from "./sharing-hours.ts";
+import { ParticipantError } from "../notice.ts";
 
 /**
  * What a participant lets all hubs together spend at its provider. Counted per endpoint and credentials in a file on
@@ -33,12 +33,11 @@ export function readBudget(options: BudgetOptions | undefined): BudgetRules | un
   if (typeof parsed === "string") {
     throw new ParticipantError("invalid_budget", `The budget's hours ${parsed}.`);
   }
-  const limits = [tokensPerDay, requestsPerMinute, parsed];
-  if (limits.every((limit) => limit === undefined)) return undefined;
-  return { tokensPerDay, requestsPerMinute, hours: parsed };
+  const rules = { tokensPerDay, requestsPerMinute, hours: parsed };
+  return Object.values(rules).every((rule) => rule === undefined) ? undefined : rules;
 }
 
-/** What a line of the ledger has room for. */
+/** The largest count that fits into a line of the ledger. */
 const maxCount = 1_000_000_000_000;
 
 function checkCount(name: string, count: number | undefined): void {

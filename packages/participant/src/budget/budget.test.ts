@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { Budget } from "./budget.ts";
 import { type BudgetOptions, readBudget } from "./budget-options.ts";
@@ -33,7 +34,7 @@ function createBudgets() {
       return new Budget(rules, {
         participantId: "ana-llama",
         ledger: new Ledger({ folder, key: "abc", dayOf, writerId: `w${count++}` }),
-        wallNow: () => time.nowMs,
+        world: { ...systemWorld, wallMs: () => time.nowMs },
         readLocalTime,
         onFault: (error) => faults.push(error),
       });

@@ -1,8 +1,8 @@
+import type { TimeSource } from "@roomhub/protocol";
 import type { TunnelBudget } from "@roomhub/tunnel";
 import type { BudgetRules } from "./budget-options.ts";
 import { type BudgetRefusal, durationInWords } from "./budget-refusal.ts";
-import type { Ledger } from "./ledger.ts";
-import type { LedgerSums } from "./ledger-sums.ts";
+import type { Ledger, LedgerSums } from "./ledger.ts";
 import {
   firstQuarterHour,
   hoursInWords,
@@ -15,13 +15,13 @@ export interface BudgetDeps {
   /** names the participant in refusals */
   participantId: string;
   ledger: Ledger;
-  /** epoch ms: days, hours and other processes are on this clock */
-  wallNow: () => number;
+  /** Days, hours and other processes are on its wall clock. */
+  world: TimeSource;
   readLocalTime: ReadLocalTime;
   onFault: (error: unknown) => void;
 }
 
-/** While the ledger cannot be written, requests are refused, to be sent again after this time. */
+/** While the ledger cannot be written, requests are refused with this `retry-after`. */
 const faultMs = 60_000;
 
 /** Decides which requests a participant serves within its budget. Exceeded at most by the responses that run when it is used up. */
@@ -70,13 +70,13 @@ export class Budget {
     const closed = this.closedReason;
     if (closed !== undefined) return this.#refuseUntil(this.#nextOpeningMs(), closed);
     try {
-      const nowMs = this.#deps.wallNow();
+      const nowMs = this.#deps.world.wallMs();
       const sums = this.#deps.ledger.sums(nowMs);
       return this.#refuseTokens(sums) ?? this.#refuseRate(sums, nowMs);
     } catch (error) {
       this.#deps.onFault(error);
       const reason = "cannot write down what is spent, so it serves no requests";
-      return this.#refuseUntil(this.#deps.wallNow() + faultMs, reason);
+      return this.#refuseUntil(this.#deps.world.wallMs() + faultMs, reason);
     }
   }
 
@@ -84,21 +84,19 @@ export class Budget {
   spend(tokens: number): void {
     if (tokens <= 0 || this.#rules.tokensPerDay === undefined) return;
     try {
-      this.#deps.ledger.spend(this.#deps.wallNow(), tokens);
+      this.#deps.ledger.spend(this.#deps.world.wallMs(), tokens);
     } catch (error) {
       this.#deps.onFault(error);
     }
   }
 
-  #refuseTokens(sums: LedgerSums): BudgetRefusal | undefined {
+  #refuseTokens({ totalTokens }: LedgerSums): BudgetRefusal | undefined {
     const { tokensPerDay: limit } = this.#rules;
-    if (limit === undefined || sums.totalTokens < limit) return undefined;
+    if (limit === undefined || totalTokens < limit) return undefined;
     const untilMs = this.#nextDayMs();
-    const resetMs = untilMs - this.#deps.wallNow();
-    return {
-      ...this.#refuseUntil(untilMs, usedUp(limit)),
-      tokens: { limit, remaining: 0, resetMs },
-    };
+    const resetMs = untilMs - this.#deps.world.wallMs();
+    const tokens = { limit, remaining: 0, resetMs };
+    return { ...this.#refuseUntil(untilMs, usedUp(limit)), tokens };
   }
 
   #refuseRate(sums: LedgerSums, nowMs: number): BudgetRefusal | undefined {
@@ -112,7 +110,7 @@ export class Budget {
 
   /** @param reason - the end of a sentence about the participant */
   #refuseUntil(untilMs: number, reason: string): BudgetRefusal {
-    const waitMs = Math.max(1_000, untilMs - this.#deps.wallNow());
+    const waitMs = Math.max(1_000, untilMs - this.#deps.world.wallMs());
     const next = `Try again in ${durationInWords(waitMs)}, or use another participant.`;
     return {
       message: `${this.#deps.participantId} ${reason}. ${next}`,
@@ -122,16 +120,16 @@ export class Budget {
   }
 
   #remainingTokens(tokensPerDay: number): number {
-    const { ledger, wallNow } = this.#deps;
+    const { ledger, world } = this.#deps;
     try {
-      return Math.max(0, tokensPerDay - ledger.sums(wallNow()).totalTokens);
+      return Math.max(0, tokensPerDay - ledger.sums(world.wallMs()).totalTokens);
     } catch {
       return 0; // reported when a request is refused for it
     }
   }
 
   get #localTime(): LocalTime {
-    return this.#deps.readLocalTime(this.#deps.wallNow());
+    return this.#deps.readLocalTime(this.#deps.world.wallMs());
   }
 
   #isOpen({ hour }: LocalTime): boolean {
@@ -149,8 +147,8 @@ export class Budget {
   }
 
   #firstMs(isSought: (time: LocalTime) => boolean): number {
-    const { wallNow, readLocalTime } = this.#deps;
-    return firstQuarterHour(wallNow(), readLocalTime, isSought);
+    const { world, readLocalTime } = this.#deps;
+    return firstQuarterHour(world.wallMs(), readLocalTime, isSought);
   }
 }
 

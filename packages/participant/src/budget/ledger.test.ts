@@ -65,8 +65,10 @@ test("after any history of several processes, each of them knows the same sums",
           }
         }
         const today = spent.filter(({ day }) => day === dayOf(nowMs));
-        const total = today.reduce((sum, { tokens }) => sum + tokens, 0);
-        for (const reader of ledgers) expect(reader.sums(nowMs).totalTokens).toBe(total);
+        const total = (of: typeof spent) => of.reduce((sum, { tokens }) => sum + tokens, 0);
+        for (const reader of ledgers) {
+          expect(reader.sums(nowMs).totalTokens).toBe(total(today));
+        }
       }
     }),
     { numRuns: 60 },
@@ -114,6 +116,14 @@ test("processes that write at the same time lose nothing and admit no more than 
   );
   expect(outputs.reduce((sum, { stdout }) => sum + Number(stdout), 0)).toBe(300);
   expect(open(temporary.folder).sums(midnightMs).totalTokens).toBe(2 * 400 * 3);
+});
+
+test("lines of an earlier version, which name a person, count", () => {
+  using temporary = temporaryFolder();
+  open(temporary.folder).spend(midnightMs, 7);
+  const [name = ""] = readdirSync(temporary.folder);
+  writeFileSync(join(temporary.folder, name), "\nt 0000beef 00000000cafe 5\n", { flag: "a" });
+  expect(open(temporary.folder).sums(midnightMs).totalTokens).toBe(12);
 });
 
 test("a number that a provider made up counts, as far as a line has room for it", () => {

@@ -10,8 +10,6 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { decodeEntry, encodeEntry } from "./ledger-line.ts";
-import { type LedgerEntry, LedgerSums } from "./ledger-sums.ts";
 
 export interface LedgerOptions {
   /** created when it is needed, for this user alone */
@@ -49,7 +47,7 @@ export class Ledger {
   /** entries that could not be written yet */
   #unwritten: string[] = [];
   #starts = 0;
-  /** verdict on the latest start of this ledger: see {@link LedgerSums.add} */
+  /** whether the latest start of this ledger counts: see {@link LedgerSums.add} */
   #isStartCounted = false;
 
   constructor(options: LedgerOptions) {
@@ -134,8 +132,8 @@ export class Ledger {
     if (entry === undefined) return;
     const isCounted = this.#sums.add(entry);
     if (entry.kind === "spent") return;
-    const isOwn = entry.nonce === `${this.#options.writerId}-${this.#starts.toString(36)}`;
-    if (isOwn) this.#isStartCounted = isCounted;
+    const isOurs = entry.nonce === `${this.#options.writerId}-${this.#starts.toString(36)}`;
+    if (isOurs) this.#isStartCounted = isCounted;
   }
 
   #turnDay(nowMs: number): void {
@@ -174,5 +172,92 @@ export class Ledger {
     } finally {
       closeSync(file);
     }
+  }
+}
+
+/** The two fields named a person in an earlier version, whose processes on this machine still require them. */
+const spentLine = /^t (?:[0-9a-f]{8} [0-9a-f]{12} )?(\d{1,15})$/;
+const unusedFields = "00000000 000000000000";
+const startedLine = /^s (\d{1,15}) (\d{1,15}) ([0-9a-z-]{1,40})$/;
+
+/** One entry as a line of the ledger, without its line break. */
+export function encodeEntry(entry: LedgerEntry): string {
+  if (entry.kind === "spent") return `t ${unusedFields} ${entry.tokens}`;
+  return `s ${entry.atMs} ${entry.limit} ${entry.nonce}`;
+}
+
+/** @returns undefined for a line that is damaged: a full disk, or an edit */
+export function decodeEntry(line: string): LedgerEntry | undefined {
+  const spent = spentLine.exec(line);
+  if (spent !== null) return { kind: "spent", tokens: Number(spent[1]) };
+  const started = startedLine.exec(line);
+  if (started === null) return undefined;
+  const [, atMs, limit, nonce = ""] = started;
+  return { kind: "started", atMs: Number(atMs), limit: Number(limit), nonce };
+}
+
+const minuteMs = 60_000;
+
+/** One entry of the ledger. */
+export type LedgerEntry =
+  | { kind: "spent"; tokens: number }
+  /** A request was admitted, by a participant that admits `limit` of them in a minute. */
+  | { kind: "started"; atMs: number; limit: number; nonce: string };
+
+/**
+ * What the entries of one day amount to. Depends on their order alone, so all processes that read the same file agree which
+ * of two requests that start at the same time was first.
+ */
+export class LedgerSums {
+  totalTokens = 0;
+  /** epoch ms of the requests admitted in the last minute, oldest first */
+  readonly #startsMs: number[];
+
+  /** @param startsMs - of the day before: a minute may include midnight */
+  constructor(startsMs: readonly number[] = []) {
+    this.#startsMs = [...startsMs];
+  }
+
+  get startsMs(): readonly number[] {
+    return this.#startsMs;
+  }
+
+  /** @returns whether it counts: false for a request that started when its limit had been reached */
+  add(entry: LedgerEntry): boolean {
+    if (entry.kind === "spent") {
+      this.totalTokens += entry.tokens;
+      return true;
+    }
+    const { first, end } = this.#recent(entry.atMs);
+    if (end - first >= entry.limit) return false;
+    this.#startsMs.splice(0, first);
+    const isLate = entry.atMs < (this.#startsMs.at(-1) ?? 0);
+    this.#startsMs.push(entry.atMs);
+    if (isLate) this.#startsMs.sort((a, b) => a - b);
+    return true;
+  }
+
+  /**
+   * When another request may start.
+   *
+   * @returns epoch ms; `nowMs` or earlier when it may start now
+   */
+  nextStartMs(limit: number, nowMs: number): number {
+    const { first, end } = this.#recent(nowMs);
+    const blocking = end - first < limit ? undefined : this.#startsMs[end - limit];
+    return blocking === undefined ? nowMs : blocking + minuteMs;
+  }
+
+  /**
+   * The part of the starts that counts, without `end`. A clock that was set back leaves starts in the future; those of
+   * the next minute count.
+   */
+  #recent(nowMs: number): { first: number; end: number } {
+    const starts = this.#startsMs;
+    let first = 0;
+    let end = starts.length;
+    while (first < end && (starts[first] ?? 0) <= nowMs - minuteMs) first++;
+    while (end > first && (starts[end - 1] ?? 0) >= nowMs + minuteMs) end--;
+    return { first, end };
   }
 }

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { ParticipantError } from "../participant-error.ts";
 import { Budget } from "./budget.ts";
 import type { ProxyEnvironment } from "../connection/proxy.ts";
 import type { Settings } from "../options.ts";
 import { Ledger } from "./ledger.ts";
 import { systemLocalTime } from "./sharing-hours.ts";
+import { ParticipantError } from "../notice.ts";
 
 /**
  * The budget of a participant, with its ledger on this machine.
@@ -18,12 +18,12 @@ import { systemLocalTime } from "./sharing-hours.ts";
 export function openBudget(
   settings: Pick<
     Settings,
-    "budget" | "budgetFolder" | "joinRequest" | "baseUrl" | "serve" | "env" | "wallNow"
+    "budget" | "budgetFolder" | "joinRequest" | "baseUrl" | "serve" | "env" | "world"
   >,
   headers: Readonly<Record<string, string>>,
   onFault: (error: unknown) => void,
 ): Budget | undefined {
-  const { budget: rules, budgetFolder, joinRequest, baseUrl, serve, env, wallNow } = settings;
+  const { budget: rules, budgetFolder, joinRequest, baseUrl, serve, env, world } = settings;
   if (rules === undefined) return undefined;
   const { model } = joinRequest;
   const folder = budgetFolder ?? defaultBudgetFolder(env);
@@ -35,7 +35,7 @@ export function openBudget(
     writerId: randomBytes(8).toString("hex"),
   });
   try {
-    ledger.sums(wallNow());
+    ledger.sums(world.wallMs());
   } catch (error) {
     const message = `The budget cannot be kept in ${folder}: ${(error as Error).message}.`;
     throw new ParticipantError("invalid_budget", message);
@@ -45,7 +45,7 @@ export function openBudget(
     get participantId() {
       return joinRequest.id;
     },
-    ...{ ledger, wallNow, readLocalTime: systemLocalTime, onFault },
+    ...{ ledger, world, readLocalTime: systemLocalTime, onFault },
   };
   return new Budget(rules, deps);
 }

@@ -1,3 +1,4 @@
+import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts";
 import { expect, test } from "vitest";
 import { meterFor } from "../response-meter.ts";
 import { TokenMeter } from "./token-meter.ts";
@@ -21,7 +22,7 @@ function tokensOf(exchange: Exchange): number {
   tokens.seeRequest(1);
   tokens.begin(meter, head);
   for (const piece of pieces) {
-    meter?.see(Buffer.from(piece), () => 0);
+    meter?.see(Buffer.from(piece), new SimulatedWorld());
     tokens.seeResponse(Buffer.from(piece));
   }
   return tokens.tokens(exchange.isWhole ?? true);

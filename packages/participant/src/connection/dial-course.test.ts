@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { DialCourse, type DialCourseOptions } from "./dial-course.ts";
-import { HomeFence } from "./home-fence.ts";
+import { DialCourse, type DialCourseOptions, HomeFence } from "./dial-course.ts";
 
 const given = new URL("ws://hubs.example/v1/rooms/ABC234/participants/ana/tunnel");
 const at = (host: string) => given.href.replace("hubs.example", host);

@@ -1,5 +1,4 @@
 import { Elsewhere } from "@roomhub/protocol";
-import type { HomeFence } from "./home-fence.ts";
 import { jsonIn } from "./hub-verdict.ts";
 
 /** An address that a dial goes to. */
@@ -10,9 +9,9 @@ export interface DialStop {
 }
 
 export interface DialCourseOptions {
-  /** Where it goes first, and when an address that a hub named cannot be reached. */
+  /** Dialled first, and again when an address that a hub named cannot be reached. */
   url: URL;
-  /** Where the session is that it resumes: the dial goes there before. */
+  /** The hub with the session to resume, dialled before `url`. */
   resumesAt: DialStop | undefined;
   /** The URL of a tunnel at another hub, as announced; undefined for an unknown place. */
   known: (announcedUrl: string) => URL | undefined;
@@ -22,7 +21,7 @@ export interface DialCourseOptions {
 /** Where a 421 leads: to another address, or nowhere, as the end of a sentence about the hub. */
 type Redirect = { kind: "stop"; stop: DialStop } | { kind: "behind"; reason: string };
 
-/** Between hubs that each take another one for the home. */
+/** A limit for hubs that each take another one for the home. */
 const maxRedirects = 5;
 
 /** Where one dial goes: to the address that it was given, to the hub that a 421 names, and back. */
@@ -76,5 +75,33 @@ export class DialCourse {
   #go(stop: DialStop): Redirect {
     this.#stop = stop;
     return { kind: "stop", stop };
+  }
+}
+
+/**
+ * A room has one home, and each new one has a higher epoch. This agent goes to no home with a lower epoch than it has seen: that
+ * one may still serve though another has replaced it.
+ */
+export class HomeFence {
+  #highest = 0;
+
+  /** The highest epoch that it has seen; 0 where rooms have no homes. */
+  get highest(): number {
+    return this.#highest;
+  }
+
+  /**
+   * Notes an epoch.
+   *
+   * @param epoch - that a hub names; undefined from one whose rooms have no homes
+   * @returns why this agent does not go there, as the end of a sentence about the hub; undefined when it may
+   */
+  refusalOf(epoch: number | undefined): string | undefined {
+    if (epoch === undefined) return undefined;
+    if (epoch < this.#highest) {
+      return `is behind: it names epoch ${epoch} of the room's home, which has reached ${this.#highest}`;
+    }
+    this.#highest = epoch;
+    return undefined;
   }
 }

@@ -1,13 +1,18 @@
+import { pause, type TimeSource, type Timer, timeoutSignal } from "@roomhub/protocol";
 import { once } from "node:events";
 import type { TunnelStatus } from "@roomhub/tunnel";
 import type { ParticipantNotice, StopReason } from "../notice.ts";
 import type { Settings } from "../options.ts";
 import { type ConnectionEvent, type ConnectionState, nextState } from "./connection-chart.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import { judgeJoin, mayHaveJoined, type Registered, type Verdict } from "./hub-verdict.ts";
+import {
+  judgeJoin,
+  mayHaveJoined,
+  type Registered,
+  type Verdict,
+  judgeHeartbeat,
+} from "./hub-verdict.ts";
 import { Registration } from "./registration.ts";
 import { type Resumed, TunnelSession, type TunnelSessionOptions } from "./tunnel-session.ts";
-import { WakeWatch } from "./wake-watch.ts";
 
 export interface HubConnectionOptions extends Pick<
   TunnelSessionOptions,
@@ -36,7 +41,7 @@ export class HubConnection {
   readonly #abort = new AbortController();
   #chart: ConnectionState = { kind: "idle" };
   #joining: Promise<void> | undefined;
-  #waitTimer: NodeJS.Timeout | undefined;
+  #waitTimer: Timer | undefined;
   #reportedOutage: string | undefined;
   #isLeaving = false;
   #registered: Registered = "no";
@@ -46,11 +51,11 @@ export class HubConnection {
     const { settings, capabilities, status, onRequest, notify } = options;
     this.#options = options;
     this.#settings = settings;
-    const { timing, env, mask, maxStreams, now, wallNow } = settings;
+    const { timing, env, mask, maxStreams, world } = settings;
     this.#registration = new Registration(settings);
-    this.#wake = new WakeWatch(timing.wakeGapMs, now, wallNow);
+    this.#wake = new WakeWatch(timing.wakeGapMs, world);
     this.#tunnel = new TunnelSession({
-      ...{ env, mask, maxStreams, capabilities, status, onRequest },
+      ...{ env, mask, world, maxStreams, capabilities, status, onRequest },
       nowMs: () => this.#wake.nowMs,
       resumeRefusedMs: timing.resumeRefusedMs,
       onOpened: (resumed) => this.#onOpened(resumed),
@@ -63,6 +68,10 @@ export class HubConnection {
       send: (token) => this.#registration.sendHeartbeat(token, this.#abort.signal),
       onVerdict: (verdict) => this.#stepBy(verdict),
     });
+  }
+
+  get #nowMs(): number {
+    return this.#settings.world.monotonicMs();
   }
 
   get state(): ConnectionState["kind"] {
@@ -85,7 +94,7 @@ export class HubConnection {
     if (hasSlept) this.#tunnel.wake();
     if (hasSlept) this.#step({ type: "woke" });
     this.#tunnel.tick(this.#chart.kind === "connected");
-    this.#heartbeat.tick(this.#settings.now(), hasSlept);
+    this.#heartbeat.tick(this.#nowMs, hasSlept);
   }
 
   sendStatus(status: TunnelStatus): void {
@@ -103,9 +112,10 @@ export class HubConnection {
   async leave(drainMs: number): Promise<void> {
     this.#isLeaving = true;
     this.#tunnel.goAway("leaving");
-    const giveUpMs = performance.now() + drainMs;
-    while (this.#tunnel.activeStreams > 0 && performance.now() < giveUpMs) {
-      await new Promise((resolve) => setTimeout(resolve, drainPollMs));
+    const { world } = this.#settings;
+    const giveUpMs = world.monotonicMs() + drainMs;
+    while (this.#tunnel.activeStreams > 0 && world.monotonicMs() < giveUpMs) {
+      await pause(world, drainPollMs);
     }
     if (this.#chart.kind !== "stopped") await this.#leaveRoom();
     this.#step({ type: "close" });
@@ -121,21 +131,22 @@ export class HubConnection {
   #stepLeaving(event: ConnectionEvent): void {
     if (this.#tunnel.waitingStreams === 0 && event.type !== "resumed") return;
     const next = this.#next(event);
-    const goesOn =
+    const leadsToTunnel =
       next.kind === "connected" ||
       next.kind === "dialling" ||
       ("next" in next && next.next === "dialling");
-    if (goesOn) this.#go(next);
+    if (leadsToTunnel) this.#go(next);
     else this.#tunnel.giveUp("leaving");
   }
 
   #next(event: ConnectionEvent): ConnectionState {
-    const { timing, now, random } = this.#settings;
+    const { timing, world } = this.#settings;
     const hasWaitingStreams = this.#tunnel.waitingStreams > 0;
     const hasOtherHubs = this.#registration.hasOtherHubs && !this.#tunnel.isHubAwaited;
     const { hasHome } = this.#registration;
     const inputs = {
-      ...{ nowMs: now(), random: random(), hasOtherHubs, hasHome, hasWaitingStreams },
+      ...{ nowMs: world.monotonicMs(), random: world.random() },
+      ...{ hasOtherHubs, hasHome, hasWaitingStreams },
       ...timing,
     };
     return nextState(this.#chart, event, inputs);
@@ -153,14 +164,14 @@ export class HubConnection {
   }
 
   #enter(state: ConnectionState): void {
-    clearTimeout(this.#waitTimer);
+    this.#settings.world.clearTimeout(this.#waitTimer);
     switch (state.kind) {
       case "idle":
       case "connected":
         return;
       case "joining":
         this.#heartbeat.pause();
-        // Streams that wait do so until another hub has this participant.
+        // Waiting streams are lost only when another hub has this participant.
         if (state.isMoving) this.#tunnel.hangUp("joining at another hub");
         else this.#tunnel.giveUp("joining again");
         this.#joining = this.#join(state, state.isMoving);
@@ -176,11 +187,11 @@ export class HubConnection {
   }
 
   async #join(entered: ConnectionState, isMoving: boolean): Promise<void> {
-    const { room } = this.#settings;
+    const { room, timing, world } = this.#settings;
     const joinRequest = { ...this.#settings.joinRequest, model: this.#options.model() };
-    // The hub that has the streams is dialled again soon.
+    // The hub that has waiting streams is dialled again soon.
     const isBrief = this.#tunnel.waitingStreams > 0;
-    const limits = isBrief ? [AbortSignal.timeout(this.#settings.timing.clusterDialMs)] : [];
+    const limits = isBrief ? [timeoutSignal(world, timing.clusterDialMs)] : [];
     const signal = AbortSignal.any([this.#abort.signal, ...limits]);
     try {
       const joined = await this.#registration.join(joinRequest, isMoving, signal);
@@ -188,7 +199,7 @@ export class HubConnection {
       if (this.#chart !== entered) return;
       if (!this.#registration.keepsSession) this.#tunnel.giveUp("joined at another hub");
       const warnings = (joined.warnings ?? []).map((warning) => warning.message);
-      this.#heartbeat.begin(joined.participantToken, this.#settings.now());
+      this.#heartbeat.begin(joined.participantToken, this.#nowMs);
       const machine = joined.participant?.load.machine;
       const { id } = this.#settings.joinRequest;
       this.#options.notify({ kind: "joined", room, id, warnings, machine });
@@ -215,7 +226,7 @@ export class HubConnection {
     });
   }
 
-  /** Alone, a hub closes the tunnel when it has drained, and the redial reaches the one that was started again. */
+  /** A single hub closes the tunnel when it has drained, and the redial reaches the hub after its restart. */
   #moveOn(): void {
     const { hasOtherHubs, hasHome } = this.#registration;
     if (this.#isLeaving || (!hasOtherHubs && !hasHome)) return;
@@ -227,8 +238,8 @@ export class HubConnection {
     if (this.#chart.kind !== "connected") return;
     this.#reportedOutage = undefined;
     const { token } = this.#registration;
-    // A join at another hub that failed has paused them.
-    if (token !== undefined) this.#heartbeat.begin(token, this.#settings.now());
+    // A failed join at another hub has paused the heartbeats.
+    if (token !== undefined) this.#heartbeat.begin(token, this.#nowMs);
     this.#options.notify(
       resumed === undefined ? { kind: "connected" } : { kind: "resumed", ...resumed },
     );
@@ -244,10 +255,10 @@ export class HubConnection {
   }
 
   #awaitDue(untilMs: number): void {
-    const waitMs = Math.max(1, Math.ceil(untilMs - this.#settings.now()));
-    this.#waitTimer = setTimeout(() => {
-      // A timer may fire a fraction of a millisecond early. Asked before the step: the time may pass between the two.
-      if (this.#settings.now() < untilMs) this.#awaitDue(untilMs);
+    const waitMs = Math.max(1, Math.ceil(untilMs - this.#nowMs));
+    this.#waitTimer = this.#settings.world.setTimeout(() => {
+      // A timer may fire a fraction of a millisecond early.
+      if (this.#nowMs < untilMs) this.#awaitDue(untilMs);
       else this.#step({ type: "due" });
     }, waitMs);
   }
@@ -255,7 +266,7 @@ export class HubConnection {
   #reportOutage(reason: string, state: ConnectionState): void {
     if (this.#reportedOutage === reason) return;
     this.#reportedOutage = reason;
-    const retryInMs = state.kind === "waiting" ? state.untilMs - this.#settings.now() : 0;
+    const retryInMs = state.kind === "waiting" ? state.untilMs - this.#nowMs : 0;
     this.#options.notify({ kind: "disconnected", reason, retryInMs });
   }
 
@@ -268,7 +279,7 @@ export class HubConnection {
 
   /** Best effort: without it, the hub marks the participant offline after 30 s. */
   async #leaveRoom(): Promise<void> {
-    const signal = AbortSignal.timeout(this.#settings.timing.leaveMs);
+    const signal = timeoutSignal(this.#settings.world, this.#settings.timing.leaveMs);
     // A pending join would register the participant after it left.
     await Promise.race([this.#joining, once(signal, "abort")]);
     try {
@@ -276,5 +287,88 @@ export class HubConnection {
     } catch {
       // See above.
     }
+  }
+}
+
+/**
+ * Detects that the machine slept: the gap between two checks is too long. The monotonic clock stops during sleep on Linux
+ * and macOS and continues on Windows, so both clocks are read.
+ */
+export class WakeWatch {
+  readonly #gapMs: number;
+  readonly #time: TimeSource;
+  #lastMs: number | undefined;
+  #lastWallMs = 0;
+  #missedMs = 0;
+
+  constructor(gapMs: number, time: TimeSource) {
+    this.#gapMs = gapMs;
+    this.#time = time;
+  }
+
+  /** ms on the monotonic clock, and those that it has missed: a clock that counts sleep, as of the last check. */
+  get nowMs(): number {
+    return this.#time.monotonicMs() + this.#missedMs;
+  }
+
+  /** Call on every tick. A wall clock that is set forward also looks like sleep; an extra ping does no harm. */
+  check(): boolean {
+    const nowMs = this.#time.monotonicMs();
+    const wallMs = this.#time.wallMs();
+    const passedMs = nowMs - (this.#lastMs ?? nowMs);
+    const gapMs = Math.max(passedMs, wallMs - this.#lastWallMs);
+    const isFirst = this.#lastMs === undefined;
+    this.#lastMs = nowMs;
+    this.#lastWallMs = wallMs;
+    const hasSlept = !isFirst && gapMs > this.#gapMs;
+    if (hasSlept) this.#missedMs += gapMs - passedMs;
+    return hasSlept;
+  }
+}
+
+interface HeartbeatOptions {
+  intervalMs: number;
+  send: (token: string) => Promise<unknown>;
+  /** The hub does not have this participant, or refuses it. Other failures are not reported. */
+  onVerdict: (verdict: Verdict) => void;
+}
+
+/** Sends a heartbeat every 10 s, one at a time. Interface §3. */
+class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  #token: string | undefined;
+  #dueMs = 0;
+  #isRunning = false;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** After a join, which counts as a heartbeat. */
+  begin(token: string, nowMs: number): void {
+    this.#token = token;
+    this.#dueMs = nowMs + this.#options.intervalMs;
+  }
+
+  /** While not joined: the response to a pending heartbeat is ignored. */
+  pause(): void {
+    this.#token = undefined;
+  }
+
+  tick(nowMs: number, isUrgent: boolean): void {
+    const token = this.#token;
+    if (token === undefined || this.#isRunning || (nowMs < this.#dueMs && !isUrgent)) return;
+    this.#dueMs = nowMs + this.#options.intervalMs;
+    this.#isRunning = true;
+    this.#options.send(token).then(
+      () => {
+        this.#isRunning = false;
+      },
+      (error: unknown) => {
+        this.#isRunning = false;
+        const verdict = judgeHeartbeat(error);
+        if (verdict !== undefined && token === this.#token) this.#options.onVerdict(verdict);
+      },
+    );
   }
 }

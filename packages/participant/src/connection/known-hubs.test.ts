@@ -5,7 +5,7 @@ import { KnownHubs } from "./known-hubs.ts";
 const [one, two, three] = ["http://h1:5050", "http://h2:5050", "http://h3:5050"];
 
 function knownTo(home: string, hubs: string[], random = 0): KnownHubs {
-  const known = new KnownHubs(home, () => random);
+  const known = new KnownHubs(home, { random: () => random });
   known.learn(home, hubs);
   return known;
 }

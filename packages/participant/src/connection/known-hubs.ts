@@ -1,25 +1,22 @@
 import { InvalidHubUrlError, normaliseHubUrl } from "@roomhub/client";
-import { resolveTunnelUrl } from "./tunnel-url.ts";
+import { isLoopbackHost, type World } from "@roomhub/protocol";
 
 const maxHubs = 16;
 
 /**
- * The hubs of a cluster as their responses to joins name them, in the order in which they are tried when the one that was
- * joined is lost. Contract §8.
+ * The hubs of a cluster, named by the response to a join, in the order in which they are tried when the hub that was joined
+ * is lost. Contract §8.
  */
 export class KnownHubs {
-  readonly #homeUrl: string;
-  readonly #random: () => number;
+  readonly #givenUrl: string;
+  readonly #world: Pick<World, "random">;
   #urls: readonly string[] = [];
   #tried = 0;
 
-  /**
-   * @param homeUrl - the one that the user names, which may stand for all of them
-   * @param random - in `[0, 1)`
-   */
-  constructor(homeUrl: string, random: () => number) {
-    this.#homeUrl = homeUrl;
-    this.#random = random;
+  /** @param givenUrl - the one that the user names, which may stand for all of them */
+  constructor(givenUrl: string, world: Pick<World, "random">) {
+    this.#givenUrl = givenUrl;
+    this.#world = world;
   }
 
   /** Whether there is any but the one that was joined. */
@@ -33,16 +30,16 @@ export class KnownHubs {
    */
   learn(joinedUrl: string, hubs: readonly string[]): void {
     const [taken, ...others] = readable(hubs).slice(0, maxHubs);
-    // Those of a hub that is lost go to the others in different orders.
-    const first = Math.floor(this.#random() * others.length);
-    const tried = [...others.slice(first), ...others.slice(0, first), this.#homeUrl, taken];
+    // When a hub is lost, its participants try the others in different orders.
+    const first = Math.floor(this.#world.random() * others.length);
+    const tried = [...others.slice(first), ...others.slice(0, first), this.#givenUrl, taken];
     const urls = tried.filter((url) => url !== undefined && !isWeaker(url, joinedUrl));
     this.#urls = [...new Set(urls as string[])];
     this.#tried = 0;
   }
 
   /**
-   * Where a tunnel goes that another hub has, by its announced URL.
+   * Where another hub of the cluster takes this participant's tunnel, by its announced URL.
    *
    * @returns undefined when that is not one of these hubs: the token does not go there
    */
@@ -63,7 +60,7 @@ export class KnownHubs {
   next(): string {
     const url = this.#urls[this.#tried % this.#urls.length];
     this.#tried += 1;
-    return url ?? this.#homeUrl;
+    return url ?? this.#givenUrl;
   }
 }
 
@@ -88,4 +85,43 @@ function isBelow(tunnel: URL, hubUrl: string): boolean {
 /** The participant's token and the room's password go there, which must not be sent in the clear. */
 function isWeaker(url: string, than: string): boolean {
   return than.startsWith("https:") && !url.startsWith("https:");
+}
+
+/** Where a hub takes this participant's tunnel, by the hub's URL. `docs/reference/tunnel.md`, "Handshake". */
+export function tunnelUrlAt(hubUrl: string, room: string, id: string): URL {
+  const path = `/v1/rooms/${room}/participants/${encodeURIComponent(id)}/tunnel`;
+  return new URL(hubUrl.replace(/^http/, "ws") + path);
+}
+
+/**
+ * Where the tunnel goes after a join: where the hub says, and to the hub's loopback address where that took the join, since
+ * the hub's URL for others may lead nowhere from its own machine.
+ *
+ * @throws Error when the hub's text is not a WebSocket URL
+ */
+export function tunnelUrlOf(hubUrl: string, announced: string, room: string, id: string): URL {
+  const url = resolveTunnelUrl(hubUrl, announced);
+  const isLocal = isLoopbackHost(new URL(hubUrl).hostname) && !isLoopbackHost(url.hostname);
+  return isLocal ? tunnelUrlAt(hubUrl, room, id) : url;
+}
+
+/**
+ * The tunnel URL from the hub's join response. A hub behind a TLS proxy may announce ws: instead of wss:; the token must
+ * not be sent in the clear, so the scheme and port of the hub URL are used.
+ *
+ * @throws Error when the hub's text is not a WebSocket URL
+ */
+export function resolveTunnelUrl(hubUrl: string, announced: string): URL {
+  const hub = new URL(hubUrl);
+  const base = new URL(hubUrl);
+  base.protocol = hub.protocol === "https:" ? "wss:" : "ws:";
+  const url = new URL(announced, base);
+  if (url.protocol !== "ws:" && url.protocol !== "wss:") {
+    throw new Error(`the hub announced an invalid tunnel URL: ${announced.slice(0, 200)}`);
+  }
+  if (hub.protocol === "https:" && url.protocol === "ws:" && url.hostname === hub.hostname) {
+    url.protocol = "wss:";
+    url.port = hub.port;
+  }
+  return url;
 }

@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo } from "node:os";
 import { expect, test } from "vitest";
-import { hasAddress } from "./own-addresses.ts";
+import { hasAddress } from "./tunnel-connection.ts";
 
 const wifi = { address: "192.168.1.7", family: "IPv4" } as NetworkInterfaceInfo;
 const wifi6 = { address: "fe80::1", family: "IPv6" } as NetworkInterfaceInfo;

@@ -5,8 +5,7 @@ import type { Duplex } from "node:stream";
 import { expect, test, vi } from "vitest";
 import { send, startFakeHub } from "../fake-hub.fixture.ts";
 import { startFakeModelServer } from "../fake-model-server.fixture.ts";
-import { createProxyFetch } from "./proxy-fetch.ts";
-import { type ProxyEnvironment, proxyUrlFor } from "./proxy.ts";
+import { type ProxyEnvironment, proxyUrlFor, createProxyFetch } from "./proxy.ts";
 import { createTestParticipant, startWith } from "../test-participant.fixture.ts";
 
 const env = { HTTPS_PROXY: "http://s:1", HTTP_PROXY: "p:2", NO_PROXY: "" };

@@ -1,11 +1,10 @@
 import { RoomhubClient, RoomhubError } from "@roomhub/client";
 import { HOME_EPOCH_HEADER, type JoinRequest, type JoinResponse } from "@roomhub/protocol";
 import type { Settings } from "../options.ts";
-import { HomeFence } from "./home-fence.ts";
 import { readJoin, StaleHomeError } from "./hub-verdict.ts";
-import { KnownHubs } from "./known-hubs.ts";
-import { createProxyFetch } from "./proxy-fetch.ts";
-import { tunnelUrlAt, tunnelUrlOf } from "./tunnel-url.ts";
+import { KnownHubs, tunnelUrlAt, tunnelUrlOf } from "./known-hubs.ts";
+import { HomeFence } from "./dial-course.ts";
+import { createProxyFetch } from "./proxy.ts";
 
 /** Ids that are tried before the join fails. */
 const maxIds = 100;
@@ -28,7 +27,7 @@ export class Registration {
     this.#settings = settings;
     this.#client = this.#clientOf(settings.hubUrl);
     this.#givenUrl = this.#client.hubUrl;
-    this.#hubs = new KnownHubs(this.#givenUrl, settings.random);
+    this.#hubs = new KnownHubs(this.#givenUrl, settings.world);
   }
 
   /** It opens the tunnel; undefined before the first join. */

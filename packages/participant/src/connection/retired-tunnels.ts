@@ -3,19 +3,19 @@ import type { TunnelConnection } from "./tunnel-connection.ts";
 
 interface Retired {
   tunnel: TunnelConnection;
-  /** The session of a connection that broke, until another one has it. */
+  /** The interrupted session, until it is resumed. */
   waiting: AgentSession | undefined;
   isDialling: boolean;
 }
 
-/** Tunnels to hubs that stop, or gave the room away: no new requests come through them, and those that run finish. */
+/** Tunnels to hubs that stop, or gave the room away: they bring no new requests, and running ones finish. */
 export class RetiredTunnels {
   readonly #all = new Set<Retired>();
 
   add(tunnel: TunnelConnection): void {
     const retired: Retired = { tunnel, waiting: undefined, isDialling: false };
     this.#all.add(retired);
-    tunnel.retire((broken) => this.#ended(retired, broken));
+    tunnel.retire((interrupted) => this.#ended(retired, interrupted));
   }
 
   get activeStreams(): number {
@@ -25,8 +25,8 @@ export class RetiredTunnels {
   }
 
   /**
-   * @param isConnected - elsewhere: those without streams are not needed any more
-   * @param hubUrl - a hub that leads to the one with the session of a broken connection; undefined for none
+   * @param isConnected - elsewhere: a retired tunnel without streams is no longer needed
+   * @param hubUrl - a hub that leads to the one with an interrupted session; undefined for none
    */
   tick(nowMs: number, isConnected: boolean, hubUrl: URL | undefined): void {
     for (const retired of this.#all) {
@@ -51,13 +51,13 @@ export class RetiredTunnels {
         retired.waiting = undefined;
         retired.isDialling = false;
       },
-      onEnded: (_verdict, broken) => this.#ended(retired, broken),
+      onEnded: (_verdict, interrupted) => this.#ended(retired, interrupted),
     });
   }
 
-  /** @param broken - undefined after a close, or a dial that failed */
-  #ended(retired: Retired, broken: AgentSession | undefined): void {
-    retired.waiting = broken ?? retired.waiting;
+  /** @param interrupted - undefined after a close, or a dial that failed */
+  #ended(retired: Retired, interrupted: AgentSession | undefined): void {
+    retired.waiting = interrupted ?? retired.waiting;
     retired.isDialling = false;
     if (retired.waiting?.isInterrupted !== true) this.#all.delete(retired);
   }

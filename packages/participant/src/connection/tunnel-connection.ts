@@ -1,4 +1,4 @@
-import { HOME_EPOCH_HEADER, PIPE_HEADER } from "@roomhub/protocol";
+import { HOME_EPOCH_HEADER, PIPE_HEADER, type Timer, type World } from "@roomhub/protocol";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { networkInterfaces } from "node:os";
 import {
@@ -15,7 +15,6 @@ import {
 import { WebSocket } from "ws";
 import { DialCourse, type DialCourseOptions, type DialStop } from "./dial-course.ts";
 import { judgeClose, judgeUpgrade, retry, stale, type Verdict } from "./hub-verdict.ts";
-import { hasAddress } from "./own-addresses.ts";
 import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
 import { maskOptions, type TunnelMask } from "./tunnel-mask.ts";
 import type { ParticipantTiming } from "../timing.ts";
@@ -24,23 +23,24 @@ export interface TunnelConnectionOptions extends DialCourseOptions {
   token: string;
   /** Names this run of the participant. */
   bootId: string;
-  /** The session of an earlier connection, which is to go on over this one. */
+  /** The interrupted session that is to be resumed. */
   resumes: AgentSession | undefined;
-  /** Without that session it is of no use. */
+  /** If that session is lost, this connection is of no use. */
   resumesOnly?: boolean;
+  world: World;
   env: ProxyEnvironment;
   mask: TunnelMask;
   timing: Pick<ParticipantTiming, "dialMs" | "clusterDialMs" | "wakePongMs" | "resumePongMs">;
   /** Limits the dial until the hub's machine, or a proxy, has accepted the connection. */
   reachMs: number | undefined;
-  /** It was accepted. */
+  /** The hub's machine, or a proxy, has accepted the connection. */
   onReached: () => void;
   maxStreams: number;
   /** The provider's known capabilities when the tunnel opens. */
   capabilities: () => Record<string, string>;
   /** The provider's status when the tunnel opens; send later changes with `sendStatus`. */
   status: () => TunnelStatus;
-  /** HELLO was received: requests follow. @param resumed - the session of `resumes`, when that goes on */
+  /** HELLO was received: requests follow. @param resumed - the session of `resumes`, when the hub resumed it */
   onOpened: (resumed: AgentSession | undefined) => void;
   onRequest: (request: IncomingRequest) => RequestBodyHandler;
   /** Called once: the hub sends no new requests, and closes the tunnel when running ones have finished. */
@@ -48,32 +48,44 @@ export interface TunnelConnectionOptions extends DialCourseOptions {
   /**
    * Called once, last, also after a failed dial. Never from the constructor, and not after `close()`.
    *
-   * @param broken - the session, when another connection can take it over; it belongs to the callee now
+   * @param interrupted - the session, when another connection can resume it; it belongs to the callee now
    */
-  onEnded: (verdict: Verdict, broken: AgentSession | undefined) => void;
+  onEnded: (verdict: Verdict, interrupted: AgentSession | undefined) => void;
   onFault: (error: unknown) => void;
 }
 
 /** Far more than any error response of a hub. */
 const maxRefusalBytes = 8 * 1024;
 
-/** One dial and its tunnel. Owns the WebSocket until it has ended, and the session until that is handed over. */
+/**
+ * `dialling`: at one address after the other, until a WebSocket opens. `open`: `lossReason` says why this end gave the
+ * connection up, `staleReason` why the hub is not dialled again, `isDismissed` that `onGoAway` was called.
+ */
+type Phase =
+  | { kind: "dialling" }
+  | {
+      kind: "open";
+      socket: WebSocket;
+      session: AgentSession;
+      pongDueMs: number | undefined;
+      lossReason: string | undefined;
+      staleReason: string | undefined;
+      isDismissed: boolean;
+    }
+  | { kind: "ended" };
+
+/** One dial and its tunnel. Owns the WebSocket until it has ended, and the session until that is interrupted. */
 export class TunnelConnection {
   readonly #options: TunnelConnectionOptions;
   readonly #course: DialCourse;
   readonly #dial = new AbortController();
-  #dialTimer: NodeJS.Timeout | undefined;
-  #reachTimer: NodeJS.Timeout | undefined;
+  #phase: Phase = { kind: "dialling" };
+  #dialTimer: Timer | undefined;
+  #reachTimer: Timer | undefined;
   #socket: WebSocket | undefined;
-  #session: AgentSession | undefined;
-  #goAwayReason: string | undefined;
   /** where the connection begins on this machine */
   #localAddress: string | undefined;
-  #pongDueMs: number | undefined;
-  #breakReason: string | undefined;
-  #staleReason: string | undefined;
-  #isDismissed = false;
-  #hasEnded = false;
+  #goAwayReason: string | undefined;
   #onEnded: TunnelConnectionOptions["onEnded"];
 
   constructor(options: TunnelConnectionOptions) {
@@ -83,9 +95,13 @@ export class TunnelConnection {
     this.#connect(this.#course.stop);
   }
 
-  /** Where it is, or is going. */
+  /** The address that is dialled, or was reached. */
   get stop(): DialStop {
     return this.#course.stop;
+  }
+
+  get #session(): AgentSession | undefined {
+    return this.#phase.kind === "open" ? this.#phase.session : undefined;
   }
 
   sendStatus(status: TunnelStatus): void {
@@ -105,24 +121,26 @@ export class TunnelConnection {
 
   /** @param nowMs - on a clock that counts the time that this machine slept */
   tick(nowMs: number): void {
-    this.#session?.tick(nowMs);
-    if (this.#hasLostAddress()) return this.#break("this machine has another address");
-    if (this.#pongDueMs === undefined || nowMs < this.#pongDueMs) return;
-    this.#break("no pong from the hub after this machine slept");
+    if (this.#phase.kind !== "open") return;
+    const { session, pongDueMs } = this.#phase;
+    session.tick(nowMs);
+    if (this.#hasLostAddress(session)) return this.#interrupt("this machine has another address");
+    if (pongDueMs === undefined || nowMs < pongDueMs) return;
+    this.#interrupt("no pong from the hub after this machine slept");
   }
 
   /** The machine slept: the connection may be dead without a socket error. */
   wake(nowMs: number): void {
-    if (this.#session === undefined) return this.#end(retry("this machine slept"));
+    if (this.#phase.kind !== "open") return this.#end(retry("this machine slept"));
     const { wakePongMs, resumePongMs } = this.#options.timing;
-    const canResume = this.#session.resumeId !== undefined;
-    this.#pongDueMs = nowMs + (canResume ? resumePongMs : wakePongMs);
-    this.#socket?.ping();
+    const { session, socket } = this.#phase;
+    this.#phase.pongDueMs = nowMs + (session.resumeId === undefined ? wakePongMs : resumePongMs);
+    socket.ping();
   }
 
-  /** Goes on until its streams have ended. @param onEnded - in place of the one so far */
-  retire(onEnded: (broken: AgentSession | undefined) => void): void {
-    this.#onEnded = (_verdict, broken) => onEnded(broken);
+  /** No longer the tunnel for new requests: it ends with its streams. @param onEnded - in place of the one so far */
+  retire(onEnded: (interrupted: AgentSession | undefined) => void): void {
+    this.#onEnded = (_verdict, interrupted) => onEnded(interrupted);
   }
 
   /** Another connection, for the session of this one alone. @param url - where it goes when it cannot be reached where it was */
@@ -132,15 +150,17 @@ export class TunnelConnection {
     hooks: Pick<TunnelConnectionOptions, "onOpened" | "onEnded">,
   ): TunnelConnection {
     const from = { url, resumes: session, resumesAt: this.stop, resumesOnly: true };
-    const unheard = { reachMs: undefined, onReached() {}, onGoAway() {} };
-    return new TunnelConnection({ ...this.#options, ...from, ...unheard, ...hooks });
+    const unobserved = { reachMs: undefined, onReached() {}, onGoAway() {} };
+    return new TunnelConnection({ ...this.#options, ...from, ...unobserved, ...hooks });
   }
 
   /** Ends running streams. `onEnded` is no longer called. */
   close(code: number, reason: string): void {
-    this.#hasEnded = true;
+    if (this.#phase.kind === "ended") return;
+    const session = this.#session;
+    this.#phase = { kind: "ended" };
     this.#stopTimers();
-    if (this.#session !== undefined) this.#session.close(code, reason);
+    if (session !== undefined) session.close(code, reason);
     else this.#terminate();
   }
 
@@ -170,10 +190,10 @@ export class TunnelConnection {
       });
       socket.on("open", () => this.#onOpen(socket));
       socket.on("pong", () => {
-        this.#pongDueMs = undefined;
+        if (this.#phase.kind === "open") this.#phase.pongDueMs = undefined;
       });
       socket.on("error", (error) => {
-        if (this.#session === undefined && this.#socket === socket)
+        if (this.#phase.kind === "dialling" && this.#socket === socket)
           this.#fail({
             ...retry(`no tunnel to ${url.host}: ${error.message}`),
             isRefused: "code" in error && error.code === "ECONNREFUSED",
@@ -191,23 +211,23 @@ export class TunnelConnection {
   /** Of one address. A hub that another one named has less time: that one can pass the tunnel on. */
   #startTimers(url: URL): void {
     this.#stopTimers();
-    const { timing, resumes, reachMs } = this.#options;
+    const { timing, resumes, reachMs, world } = this.#options;
     const { isElsewhere } = this.#course;
     const dialMs = isElsewhere ? Math.min(timing.dialMs, timing.clusterDialMs) : timing.dialMs;
-    this.#dialTimer = setTimeout(() => {
-      // Dials for waiting streams differ in their limits: one reason for all of them is one notice.
+    this.#dialTimer = world.setTimeout(() => {
+      // Dials for waiting streams have different limits; the same reason for all of them makes one notice.
       const limit = resumes === undefined ? `within ${dialMs / 1_000} s` : "yet";
       this.#fail(retry(`no tunnel to ${url.host} ${limit}`));
     }, dialMs);
     if (reachMs === undefined) return;
-    this.#reachTimer = setTimeout(() => {
+    this.#reachTimer = world.setTimeout(() => {
       this.#fail(retry(`${url.host} was not reached within ${reachMs / 1_000} s`));
     }, reachMs);
   }
 
   #finishRequest(request: ClientRequest): void {
     const reached = (): void => {
-      clearTimeout(this.#reachTimer);
+      this.#options.world.clearTimeout(this.#reachTimer);
       this.#options.onReached();
     };
     request.once("socket", (socket) => {
@@ -219,16 +239,15 @@ export class TunnelConnection {
   }
 
   #onOpen(socket: WebSocket): void {
-    if (this.#hasEnded) return socket.terminate();
-    const { maxStreams, bootId, resumes, resumesOnly } = this.#options;
+    if (this.#phase.kind === "ended") return socket.terminate();
+    const { maxStreams, bootId, resumes, resumesOnly, world } = this.#options;
     const { capabilities, status, onRequest, onFault } = this.#options;
     // In this turn, or the hub's first message is lost.
     const session = new AgentSession(wsTransport(socket), {
-      maxStreams,
       requestWindowBytes: undefined,
       capabilities: capabilities(),
       pingIntervalMs: undefined,
-      ...{ bootId, resumes, resumesOnly },
+      ...{ maxStreams, bootId, resumes, resumesOnly, world },
       handlers: {
         onHello: (hello) => this.#onHello(hello, undefined),
         onResume: (earlier, hello) => this.#onHello(hello, earlier),
@@ -239,40 +258,43 @@ export class TunnelConnection {
         onError: onFault,
       },
     });
-    this.#session = session;
-    // Sent in one message with HELLO, so that no request arrives in between. A hub that resumes knows no capabilities but
-    // those of STATUS.
+    const unknown = { pongDueMs: undefined, lossReason: undefined, staleReason: undefined };
+    this.#phase = { kind: "open", socket, session, ...unknown, isDismissed: false };
+    // Sent in one message with HELLO, so that no request arrives in between. A hub that resumes reads capabilities from
+    // STATUS alone.
     const learned = resumes === undefined ? {} : { capabilities: capabilities() };
     session.sendStatus({ ...status(), ...learned });
     if (this.#goAwayReason !== undefined) session.goAway(this.#goAwayReason);
   }
 
   #onHello({ homeEpoch }: Hello, resumed: AgentSession | undefined): void {
-    if (resumed !== undefined) this.#session = resumed;
-    if (this.#hasEnded) return;
+    if (this.#phase.kind !== "open") return;
+    if (resumed !== undefined) this.#phase.session = resumed;
     const { url } = this.#course.stop;
     const refusal = this.#options.fence.refusalOf(homeEpoch);
     if (refusal !== undefined && resumed === undefined) {
-      this.#staleReason = `the hub at ${url.host} ${refusal}`;
-      this.#session?.close(CLOSE_CODES.done, "another hub is the home of the room");
+      this.#phase.staleReason = `the hub at ${url.host} ${refusal}`;
+      this.#phase.session.close(CLOSE_CODES.done, "another hub is the home of the room");
       return;
     }
     this.#stopTimers();
     this.#options.onOpened(resumed);
-    if (refusal === undefined || this.#hasEnded) return;
+    if (refusal === undefined) return;
     // A session's streams end where they began; new requests come from the home alone.
     this.goAway("another hub is the home of the room");
     this.#dismiss();
   }
 
   #dismiss(): void {
-    if (this.#hasEnded || this.#isDismissed) return;
-    this.#isDismissed = true;
+    if (this.#phase.kind !== "open" || this.#phase.isDismissed) return;
+    this.#phase.isDismissed = true;
     this.#options.onGoAway();
   }
 
   #onInterrupted(): void {
-    this.#end(retry(this.#breakReason ?? "the connection to the hub was lost"), this.#session);
+    if (this.#phase.kind !== "open") return;
+    const { lossReason, session } = this.#phase;
+    this.#end(retry(lossReason ?? "the connection to the hub was lost"), session);
   }
 
   #onClose(socket: WebSocket, code: number, reason: string): void {
@@ -281,22 +303,23 @@ export class TunnelConnection {
     const { resumeRefused, protocolError } = CLOSE_CODES;
     if (code === resumeRefused || (code === protocolError && isByHub))
       this.#options.resumes?.close(CLOSE_CODES.done, "the hub refused to resume the session");
-    const broken = this.#breakReason;
-    const verdict = broken === undefined ? judgeClose(code, reason) : retry(broken);
-    this.#end(this.#staleReason === undefined ? verdict : stale(this.#staleReason));
+    if (this.#phase.kind !== "open") return;
+    const { lossReason, staleReason } = this.#phase;
+    if (staleReason !== undefined) return this.#end(stale(staleReason));
+    this.#end(lossReason === undefined ? judgeClose(code, reason) : retry(lossReason));
   }
 
-  /** Looked at only where another connection can take over: what ran to an older hub would end. */
-  #hasLostAddress(): boolean {
-    if (this.#localAddress === undefined || this.#session?.resumeId === undefined) return false;
-    return !this.#session.isInterrupted && !hasAddress(networkInterfaces(), this.#localAddress);
+  /** Checked only where another connection can resume: an older hub would lose what runs. */
+  #hasLostAddress({ resumeId, isInterrupted }: AgentSession): boolean {
+    if (this.#localAddress === undefined || resumeId === undefined || isInterrupted) return false;
+    return !hasAddress(networkInterfaces(), this.#localAddress);
   }
 
   #onRefused(socket: WebSocket, response: IncomingMessage): void {
     const { host } = this.#course.stop.url;
     // The dial timer limits the wait.
     void readStart(response).then((body) => {
-      if (this.#hasEnded || this.#socket !== socket) return;
+      if (this.#phase.kind === "ended" || this.#socket !== socket) return;
       const { statusCode: status = 0, headers } = response;
       const redirect = this.#course.follow(status, body);
       if (redirect?.kind === "stop") return this.#reconnect(redirect.stop);
@@ -308,10 +331,10 @@ export class TunnelConnection {
     });
   }
 
-  /** An address leads to no tunnel. What a hub that was named says is not believed before the one that was given. */
+  /** An address leads to no tunnel. The verdict of an address that a hub named counts only if the given one fails too. */
   #fail(verdict: Verdict): void {
-    if (this.#hasEnded) return;
-    const back = this.#session === undefined ? this.#course.goBack() : undefined;
+    if (this.#phase.kind === "ended") return;
+    const back = this.#phase.kind === "dialling" ? this.#course.goBack() : undefined;
     if (back === undefined) this.#end(verdict);
     else this.#reconnect(back);
   }
@@ -323,28 +346,30 @@ export class TunnelConnection {
     this.#connect(stop);
   }
 
-  /** Its streams wait for another connection where the hub resumes, else they end. */
-  #break(reason: string): void {
-    this.#breakReason = reason;
-    this.#session?.interrupt(reason);
+  /** Gives the connection up: where the hub resumes, the streams wait for another one, else they end. */
+  #interrupt(reason: string): void {
+    if (this.#phase.kind !== "open") return;
+    this.#phase.lossReason = reason;
+    this.#phase.session.interrupt(reason);
   }
 
-  #end(verdict: Verdict, broken?: AgentSession): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
+  #end(verdict: Verdict, interrupted?: AgentSession): void {
+    if (this.#phase.kind === "ended") return;
+    this.#phase = { kind: "ended" };
     this.#stopTimers();
     this.#terminate();
-    this.#onEnded(verdict, broken);
+    this.#onEnded(verdict, interrupted);
   }
 
   #stopTimers(): void {
-    clearTimeout(this.#dialTimer);
-    clearTimeout(this.#reachTimer);
+    const { world } = this.#options;
+    world.clearTimeout(this.#dialTimer);
+    world.clearTimeout(this.#reachTimer);
   }
 
   #terminate(): void {
     this.#socket?.terminate();
-    // Also ends a connection to a proxy that has not responded to CONNECT, which the WebSocket does not have yet.
+    // Also ends a connection to a proxy that has not responded to CONNECT: the WebSocket does not have it yet.
     this.#dial.abort();
   }
 }
@@ -363,4 +388,20 @@ async function readStart(response: IncomingMessage): Promise<string> {
     // Truncated: the status is enough.
   }
   return Buffer.concat(parts).toString("utf8", 0, maxRefusalBytes);
+}
+
+type Interfaces = ReturnType<typeof networkInterfaces>;
+
+/**
+ * Whether a connection that began at this address can still send. After a change of networks, no socket gets an error when its
+ * address is gone: its packets disappear, and TCP repeats them for minutes.
+ *
+ * @param localAddress - as a socket has it
+ */
+export function hasAddress(interfaces: Interfaces, localAddress: string): boolean {
+  // A socket for both families has IPv4 addresses in this form.
+  const wanted = localAddress.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
+  return Object.values(interfaces).some((infos = []) =>
+    infos.some(({ address }) => address === wanted),
+  );
 }

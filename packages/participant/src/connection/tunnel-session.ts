@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { type AgentSession, CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
 import type { DialStop } from "./dial-course.ts";
 import type { Verdict } from "./hub-verdict.ts";
@@ -8,13 +7,13 @@ import { TunnelConnection, type TunnelConnectionOptions } from "./tunnel-connect
 
 export interface TunnelSessionOptions extends Pick<
   TunnelConnectionOptions,
-  "env" | "mask" | "maxStreams" | "capabilities" | "status" | "onRequest" | "onFault"
+  "env" | "mask" | "world" | "maxStreams" | "capabilities" | "status" | "onRequest" | "onFault"
 > {
   /** ms, on a clock that counts the time that this machine slept */
   nowMs: () => number;
-  /** A proxy that is started again is there by then; a hub that has ended has no session any more. */
+  /** When nothing listens at the hub's address for so long, the hub has ended; a proxy would have restarted. */
   resumeRefusedMs: number;
-  /** HELLO was received: requests follow. @param resumed - when the streams of an earlier connection go on */
+  /** HELLO was received: requests follow. @param resumed - when the session of an earlier connection is resumed */
   onOpened: (resumed: Resumed | undefined) => void;
   /** The hub is stopping, or the room has another home. */
   onGoAway: () => void;
@@ -23,21 +22,21 @@ export interface TunnelSessionOptions extends Pick<
 }
 
 export interface Resumed {
-  /** since the connection broke */
+  /** since the interruption */
   afterMs: number;
-  /** the streams that go on */
+  /** with an incomplete response */
   streams: number;
 }
 
-/** A session whose connection broke. */
-interface Gap {
+/** A session whose connection is lost. */
+interface Interruption {
   session: AgentSession;
   /** where its connection was */
   stop: DialStop;
   sinceMs: number;
-  /** when it broke */
+  /** with an incomplete response then */
   streams: number;
-  /** Nothing listens at the hub's address since then. */
+  /** since when nothing listens at the hub's address */
   refusedSinceMs: number | undefined;
 }
 
@@ -48,19 +47,19 @@ interface Dial extends Pick<
   timing: TunnelConnectionOptions["timing"] & Pick<ParticipantTiming, "resumeReachMs">;
 }
 
-/** To reach the hub for streams that wait may take this many times as long as the fastest time. */
+/** Reaching the hub for waiting streams may take this many times as long as the fastest dial so far. */
 const patience = 4;
 
 /**
- * The tunnel to the hub, over one connection after the other: the session of one that broke is kept, and the next dial
- * presents it to the hub.
+ * The tunnel to the hub, over one connection after the other: an interrupted session is kept, and the next dial presents
+ * it to the hub.
  */
 export class TunnelSession {
   readonly #options: TunnelSessionOptions;
-  readonly #bootId = randomUUID();
+  readonly #bootId: string;
   readonly #retired = new RetiredTunnels();
   #connection: TunnelConnection | undefined;
-  #gap: Gap | undefined;
+  #interruption: Interruption | undefined;
   #goAwayReason: string | undefined;
   #fastestReachMs = Infinity;
   /** the last that was dialled, where rooms have homes */
@@ -68,6 +67,7 @@ export class TunnelSession {
 
   constructor(options: TunnelSessionOptions) {
     this.#options = options;
+    this.#bootId = options.world.randomUUID();
   }
 
   /** Opens a connection in place of the one so far. */
@@ -80,7 +80,7 @@ export class TunnelSession {
       ...shared,
       ...to,
       reachMs: this.#reachLimitMs(to.timing) ?? to.reachMs,
-      // A hub that is not waited for has lost it: any other one knows the room's next home.
+      // If the hub with the session is no longer waited for, any other hub leads to the room's next home.
       resumesAt: to.fence.highest > 0 && this.isHubAwaited ? this.#waiting?.stop : undefined,
       onReached: () => {
         this.#fastestReachMs = Math.min(this.#fastestReachMs, nowMs() - dialledMs);
@@ -88,11 +88,11 @@ export class TunnelSession {
       bootId: this.#bootId,
       resumes: this.#waiting?.session,
       onOpened: (resumed) => {
-        onOpened(this.#endGap(resumed));
+        onOpened(this.#endInterruption(resumed));
       },
-      onEnded: (verdict, broken) => {
+      onEnded: (verdict, interrupted) => {
         this.#connection = undefined;
-        if (broken !== undefined) this.#keep(broken, connection.stop);
+        if (interrupted !== undefined) this.#keep(interrupted, connection.stop);
         this.#noteRefusal(verdict.isRefused === true);
         onEnded(verdict, this.waitingStreams);
       },
@@ -115,24 +115,25 @@ export class TunnelSession {
   /** Streams with an incomplete response. */
   get activeStreams(): number {
     const { session } = this.#waiting ?? {};
-    const own = session?.activeStreams ?? this.#connection?.activeStreams ?? 0;
-    return own + this.#retired.activeStreams;
+    const current = session?.activeStreams ?? this.#connection?.activeStreams ?? 0;
+    return current + this.#retired.activeStreams;
   }
 
-  /** How many streams the connection had that broke, while they wait for another one. */
+  /** The streams of an interrupted session, while they wait for another connection. */
   get waitingStreams(): number {
     return this.#waiting?.streams ?? 0;
   }
 
-  /** Streams wait, and the hub that has them gets time to come back before another one is joined. */
+  /** Streams wait, and their hub gets time to come back before another one is joined. */
   get isHubAwaited(): boolean {
-    const gap = this.#waiting;
-    if (gap === undefined || gap.streams === 0) return false;
+    const interruption = this.#waiting;
+    if (interruption === undefined || interruption.streams === 0) return false;
     const { nowMs: now, resumeRefusedMs } = this.#options;
     const nowMs = now();
-    const isGone =
-      gap.refusedSinceMs !== undefined && nowMs - gap.refusedSinceMs >= resumeRefusedMs;
-    return !isGone && nowMs - gap.sinceMs < gap.session.resumeMs / 2;
+    const hasEnded =
+      interruption.refusedSinceMs !== undefined &&
+      nowMs - interruption.refusedSinceMs >= resumeRefusedMs;
+    return !hasEnded && nowMs - interruption.sinceMs < interruption.session.resumeMs / 2;
   }
 
   /** @param isConnected - retired connections without streams are not needed any more */
@@ -148,7 +149,7 @@ export class TunnelSession {
     this.#connection?.wake(this.#options.nowMs());
   }
 
-  /** The connection serves what runs on it, beside the next one. @returns false when there is none */
+  /** The connection finishes its streams, beside the next one. @returns false when there is none */
   retire(): boolean {
     const connection = this.#connection;
     if (connection === undefined) return false;
@@ -157,7 +158,7 @@ export class TunnelSession {
     return true;
   }
 
-  /** Closes the connection. A session that waits for another one goes on waiting. */
+  /** Closes the connection. An interrupted session keeps waiting for the next one. */
   hangUp(reason: string): void {
     this.#connection?.close(CLOSE_CODES.done, reason);
     this.#connection = undefined;
@@ -166,8 +167,8 @@ export class TunnelSession {
   /** Ends the streams, also those that wait. */
   giveUp(reason: string): void {
     this.hangUp(reason);
-    this.#gap?.session.close(CLOSE_CODES.done, reason);
-    this.#gap = undefined;
+    this.#interruption?.session.close(CLOSE_CODES.done, reason);
+    this.#interruption = undefined;
   }
 
   close(reason: string): void {
@@ -176,32 +177,37 @@ export class TunnelSession {
   }
 
   /** The session ends by itself when its time is over or a hub does not have it. */
-  get #waiting(): Gap | undefined {
-    return this.#gap?.session.isInterrupted === true ? this.#gap : undefined;
+  get #waiting(): Interruption | undefined {
+    return this.#interruption?.session.isInterrupted === true ? this.#interruption : undefined;
   }
 
   #keep(session: AgentSession, stop: DialStop): void {
     const { activeStreams: streams } = session;
     const sinceMs = this.#options.nowMs();
-    this.#gap = { session, stop, sinceMs, streams, refusedSinceMs: undefined };
+    this.#interruption = { session, stop, sinceMs, streams, refusedSinceMs: undefined };
   }
 
   #noteRefusal(isRefused: boolean): void {
-    const gap = this.#gap;
-    if (gap === undefined) return;
-    gap.refusedSinceMs = isRefused ? (gap.refusedSinceMs ?? this.#options.nowMs()) : undefined;
+    const interruption = this.#interruption;
+    if (interruption === undefined) return;
+    interruption.refusedSinceMs = isRefused
+      ? (interruption.refusedSinceMs ?? this.#options.nowMs())
+      : undefined;
   }
 
-  #endGap(session: AgentSession | undefined): Resumed | undefined {
-    const gap = this.#gap;
-    this.#gap = undefined;
-    if (gap === undefined || session === undefined) return undefined;
-    return { afterMs: this.#options.nowMs() - gap.sinceMs, streams: session.activeStreams };
+  #endInterruption(session: AgentSession | undefined): Resumed | undefined {
+    const interruption = this.#interruption;
+    this.#interruption = undefined;
+    if (interruption === undefined || session === undefined) return undefined;
+    return {
+      afterMs: this.#options.nowMs() - interruption.sinceMs,
+      streams: session.activeStreams,
+    };
   }
 
   /**
-   * A packet that was lost is sent again after 1, 3 and 7 s: where the network was gone, a new dial is faster. A hub that was
-   * reached has the usual time, since its handshake may be slow.
+   * TCP sends a lost packet again after 1, 3 and 7 s: after a network outage, a new dial is faster. A hub that was reached
+   * has the usual time, since its handshake may be slow.
    */
   #reachLimitMs({ resumeReachMs }: Dial["timing"]): number | undefined {
     if (this.waitingStreams === 0) return undefined;

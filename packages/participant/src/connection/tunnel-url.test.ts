@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { resolveTunnelUrl, tunnelUrlOf } from "./tunnel-url.ts";
+import { resolveTunnelUrl, tunnelUrlOf } from "./known-hubs.ts";
 
 test("the announced URL is used, also a path alone", () => {
   const hub = "http://hub.example:5050";

@@ -1,14 +1,11 @@
 import { expect, test } from "vitest";
-import { WakeWatch } from "./wake-watch.ts";
+import { WakeWatch } from "./hub-connection.ts";
 
 /** A watch, and a check of it at a time on each clock. */
 function twoClocks() {
   const clock = { nowMs: 0, wallMs: 0 };
-  const watch = new WakeWatch(
-    5_000,
-    () => clock.nowMs,
-    () => clock.wallMs,
-  );
+  const time = { monotonicMs: () => clock.nowMs, wallMs: () => clock.wallMs };
+  const watch = new WakeWatch(5_000, time);
   const check = (nowMs: number, wallMs: number): boolean => {
     Object.assign(clock, { nowMs, wallMs });
     return watch.check();

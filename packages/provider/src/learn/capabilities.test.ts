@@ -1,8 +1,8 @@
-import { afterEach, expect, test, vi } from "vitest";
-import { discoverCapabilities } from "./capabilities.ts";
+import { expect, test } from "vitest";
+import { systemWorld } from "@roomhub/protocol";
+import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts";
+import { type DiscoveryOptions, discoverCapabilities } from "./capabilities.ts";
 import { type SeenRequest, type Reply, scriptServer } from "../scripted-server.fixture.ts";
-
-afterEach(() => void vi.useRealTimers());
 
 type Script = Record<string, Reply>;
 
@@ -14,13 +14,15 @@ const besideResponses = ["POST /v1/responses/compact", "POST /v1/responses/input
 
 async function discover(
   script: Script,
-  over: Partial<Omit<Parameters<typeof discoverCapabilities>[0], "call">> = {},
+  {
+    baseUrl = "http://127.0.0.1:5000/v1",
+    ...over
+  }: Partial<DiscoveryOptions> & { baseUrl?: string } = {},
 ) {
   const server = scriptServer(({ line }) => script[line]);
+  const headers = () => ({ authorization: "Bearer k" });
   const found = await discoverCapabilities({
-    call: server.call,
-    baseUrl: "http://127.0.0.1:5000/v1",
-    headers: { authorization: "Bearer k" },
+    server: { call: server.call, baseUrl, headers, world: systemWorld },
     found: {},
     declared: {},
     ...over,
@@ -284,9 +286,12 @@ test.each<[string, (requested: SeenRequest) => Reply, number]>([
 ])("a server that %s leaves everything open", async (_what, reply, requests) => {
   const server = scriptServer(reply);
   const { capabilities } = await discoverCapabilities({
-    call: server.call,
-    baseUrl: "http://127.0.0.1:5000/v1",
-    headers: {},
+    server: {
+      call: server.call,
+      baseUrl: "http://127.0.0.1:5000/v1",
+      headers: () => ({}),
+      world: systemWorld,
+    },
     found: {},
     declared: {},
   });
@@ -295,18 +300,16 @@ test.each<[string, (requested: SeenRequest) => Reply, number]>([
 });
 
 test("a server that leaves one request pending for 3 s gets no other", async () => {
-  vi.useFakeTimers();
+  const world = new SimulatedWorld();
   const server = scriptServer(() => ({ hangs: "before-head" }));
   const discovering = discoverCapabilities({
-    call: server.call,
-    baseUrl: "http://127.0.0.1:5000/v1",
-    headers: {},
+    server: { call: server.call, baseUrl: "http://127.0.0.1:5000/v1", headers: () => ({}), world },
     found: {},
     declared: {},
   });
-  await vi.advanceTimersByTimeAsync(3_000);
+  await world.advance(3_000);
   expect((await discovering).capabilities).toEqual({});
   expect(server.lines()).toEqual(["GET /api/version"]);
-  await vi.advanceTimersByTimeAsync(1);
+  await world.advance(1);
   expect(server.open).toBe(0);
 });

@@ -1,15 +1,11 @@
-import { type Recognised, recognise } from "./recognise.ts";
+import { type Look, type Recognised, recognise } from "./recognise.ts";
 import { type CapabilityName, isDeclared } from "./known-capabilities.ts";
-import { type CallProvider, query, type Query } from "./query.ts";
+import { type QueriedServer, query } from "./query.ts";
 import { type ProbeResult, isFromGateway } from "./probe.ts";
 import { judgeResponse } from "./surface-verdict.ts";
 
 export interface DiscoveryOptions {
-  call: CallProvider;
-  /** from `checkEndpoint()` */
-  baseUrl: string;
-  /** auth headers of the provider */
-  headers: Record<string, string>;
+  server: QueriedServer;
   /** What `GET {base}/models` found just before. */
   found: Pick<ProbeResult, "program">;
   /** What the user declared: not looked for. */
@@ -40,13 +36,13 @@ export async function discoverCapabilities(
 ): Promise<Omit<Recognised, "isAsleep">> {
   let isGateway = false;
   const look = createLookAround(options, (headers) => (isGateway ||= isFromGateway(headers)));
-  const recognised = await recognise(options.baseUrl, options.found, look);
+  const recognised = await recognise(options.server.baseUrl, options.found, look);
   const { capabilities, isAsleep, description: own } = recognised;
   for (const [name, path] of Object.entries(paths) as [keyof typeof paths, string][]) {
     if (isAsleep) break;
     if (capabilities[name] !== undefined || isDeclared(options.declared[name])) continue;
     if (path.startsWith("/responses/") && lacksResponses(options, capabilities)) continue;
-    const response = await look("POST", options.baseUrl, path);
+    const response = await look({ method: "POST", path, json: "{}" });
     if (response?.head === undefined) continue;
     const verdict = judgeResponse(response.head.status, response.body.toString("utf8"));
     if (verdict !== "unknown") capabilities[name] = verdict;
@@ -63,24 +59,13 @@ function lacksResponses(
 }
 
 function createLookAround(
-  { call, headers }: DiscoveryOptions,
+  { server }: DiscoveryOptions,
   onHeaders: (headers: Readonly<Record<string, string>>) => void,
-): Query {
+): Look {
   let isOver = false;
-  return async (method, baseUrl, path) => {
+  return async (question) => {
     if (isOver) return undefined;
-    const isPost = method === "POST";
-    const look = await query(
-      call,
-      {
-        baseUrl,
-        method,
-        path,
-        headers: isPost ? { ...headers, "content-type": "application/json" } : headers,
-        body: isPost ? [Buffer.from("{}")] : undefined,
-      },
-      lookMs,
-    );
+    const look = await query(server, question, lookMs);
     if (look.head !== undefined) onHeaders(look.head.headers);
     if (look.problem === undefined) return look;
     isOver = look.problem.kind !== "too-large";

@@ -1,4 +1,4 @@
-import type { CapabilityValue } from "@roomhub/protocol";
+import { type CapabilityValue, isObject, type JsonObject } from "@roomhub/protocol";
 import type { KnownCapabilities } from "./known-capabilities.ts";
 
 /**
@@ -30,13 +30,13 @@ export interface Fingerprint {
   /** Read only where the models list points to the program, which counts only with a description of its own. */
   isConfirmation?: true;
   /** Whether a description is its own, where several programs have one at this path. */
-  isOwn?: (description: Record<string, unknown>) => boolean;
+  isOwn?: (description: JsonObject) => boolean;
   /** @returns undefined when another program responds so */
-  read: (description: Record<string, unknown>, served: ServedPath) => KnownCapabilities | undefined;
+  read: (description: JsonObject, served: ServedPath) => KnownCapabilities | undefined;
   /** What holds for every version, when the models list identified it and the path did not respond. */
   always: KnownCapabilities;
   /** The response says that its model is unloaded for now. */
-  isAsleep?: (description: Record<string, unknown>) => boolean;
+  isAsleep?: (description: JsonObject) => boolean;
 }
 
 /** A surface as the server's own listing of paths would have it. */
@@ -87,7 +87,7 @@ const lmStudio: Fingerprint = {
 };
 
 function isLmStudioModel(model: unknown): boolean {
-  return typeof model === "object" && model !== null && "loaded_instances" in model;
+  return isObject(model) && "loaded_instances" in model;
 }
 
 const llamaCpp: Fingerprint = {
@@ -106,11 +106,8 @@ const llamaCpp: Fingerprint = {
 };
 
 /** What programs have that are built with FastAPI: the list of their paths. */
-function readPaths(
-  { paths }: Record<string, unknown>,
-  served: ServedPath,
-): KnownCapabilities | undefined {
-  if (typeof paths !== "object" || paths === null) return undefined;
+function readPaths({ paths }: JsonObject, served: ServedPath): KnownCapabilities | undefined {
+  if (!isObject(paths)) return undefined;
   const listed = (path: string): CapabilityValue =>
     served(path) in paths ? "supported" : "unsupported";
   const chatCompletions = listed("/chat/completions");
@@ -128,8 +125,8 @@ function readPaths(
   };
 }
 
-function hasPaths({ paths }: Record<string, unknown>, ...names: string[]): boolean {
-  return typeof paths === "object" && paths !== null && names.every((name) => name in paths);
+function hasPaths({ paths }: JsonObject, ...names: string[]): boolean {
+  return isObject(paths) && names.every((name) => name in paths);
 }
 
 const listing = { path: "/openapi.json" } as const;

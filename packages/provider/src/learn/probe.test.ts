@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { httpResponse, startRawProvider } from "../fake-provider.fixture.ts";
@@ -10,7 +11,8 @@ function probe(
   headers: Record<string, string>,
   ms: number,
 ) {
-  return probeModels((request, sink) => client.call(request, sink), baseUrl, headers, ms);
+  const call = client.call.bind(client);
+  return probeModels({ call, baseUrl, headers: () => headers, world: systemWorld }, ms);
 }
 
 const recorded = (name: string) =>
@@ -92,7 +94,8 @@ for (const [what, [bytes, expected]] of Object.entries(table)) {
 }
 
 test("a probe that waits in vain for a connection reports that none was accepted", async () => {
-  const found = await probeModels(() => waitingCall(false), "http://192.0.2.1/v1", {}, 10);
+  const server = { call: () => waitingCall(false), baseUrl: "http://192.0.2.1/v1" };
+  const found = await probeModels({ ...server, headers: () => ({}), world: systemWorld }, 10);
   expect(found).toMatchObject({ answered: false, isTimeout: true, isAccepted: false });
 });
 

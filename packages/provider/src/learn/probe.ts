@@ -1,6 +1,6 @@
-import { urlBelow } from "@roomhub/protocol";
+import { isObject, type JsonObject, urlBelow } from "@roomhub/protocol";
 import type { ServerProgram } from "./fingerprints.ts";
-import { type CallProvider, type QueryResult, query, objectIn } from "./query.ts";
+import { type QueriedServer, type QueryResult, query, objectIn } from "./query.ts";
 
 /** What a look at `GET {base}/models` found. */
 export interface ProbeResult {
@@ -32,15 +32,9 @@ interface ListedModel extends Record<string, unknown> {
 }
 
 /** Requests the model list of a provider. Never throws, never loads a model. */
-export async function probeModels(
-  call: CallProvider,
-  baseUrl: string,
-  headers: Record<string, string>,
-  timeoutMs: number,
-): Promise<ProbeResult> {
-  const request = { baseUrl, method: "GET", path: "/models", headers, body: undefined };
-  const look = await query(call, request, timeoutMs);
-  return { ...headOf(look), ...bodyOf(look, baseUrl, timeoutMs) };
+export async function probeModels(server: QueriedServer, timeoutMs: number): Promise<ProbeResult> {
+  const look = await query(server, { path: "/models" }, timeoutMs);
+  return { ...headOf(look), ...bodyOf(look, server.baseUrl, timeoutMs) };
 }
 
 function headOf({ head }: QueryResult): ProbeResult {
@@ -100,10 +94,7 @@ function texts(values: unknown[]): string[] {
 }
 
 function textOf(complaint: unknown): string {
-  const message =
-    typeof complaint === "object" && complaint !== null && "message" in complaint
-      ? complaint.message
-      : complaint;
+  const message = isObject(complaint) && "message" in complaint ? complaint["message"] : complaint;
   const text = typeof message === "string" ? message : "without a message";
   return text.slice(0, maxProblemLength);
 }
@@ -112,8 +103,8 @@ function textOf(complaint: unknown): string {
 interface ModelsResponse {
   headers: Readonly<Record<string, string>>;
   /** the list with what is around it */
-  body: Readonly<Record<string, unknown>>;
-  first: Readonly<Record<string, unknown>> | undefined;
+  body: JsonObject;
+  first: JsonObject | undefined;
 }
 
 /**
@@ -163,8 +154,4 @@ const signs: readonly [ServerProgram, (response: ModelsResponse) => boolean][] =
 /** The program that a models list gives away; undefined when it does not. */
 function listedProgram(response: ModelsResponse): ServerProgram | undefined {
   return signs.find(([, isSeenIn]) => isSeenIn(response))?.[0];
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

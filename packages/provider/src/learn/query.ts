@@ -1,3 +1,4 @@
+import { type JsonObject, parseObject, type World } from "@roomhub/protocol";
 import type {
   ProviderCall,
   ProviderRequest,
@@ -8,11 +9,31 @@ import type { ProviderFailure } from "../call/failure.ts";
 
 export type CallProvider = (request: ProviderRequest, sink: ProviderSink) => ProviderCall;
 
+/** A server that is looked at. */
+export interface QueriedServer {
+  call: CallProvider;
+  /** from `checkEndpoint()` */
+  baseUrl: string;
+  /** auth headers of the provider */
+  headers: () => Record<string, string>;
+  world: World;
+}
+
+export interface Question {
+  /** default: GET */
+  method?: "GET" | "POST";
+  /** default: the server's */
+  baseUrl?: string;
+  path: string;
+  /** the body */
+  json?: string;
+}
+
 /** What one short question found. */
 export interface QueryResult {
   /** undefined when no response came */
   head: ResponseHead | undefined;
-  /** what came of it, at most 1 MiB */
+  /** what was received of it, at most 1 MiB */
   body: Buffer;
   /** why the response is not whole; undefined when it is */
   problem:
@@ -22,28 +43,22 @@ export interface QueryResult {
     | undefined;
 }
 
-/** Sends one query at a time. @returns undefined when there is no next query, or the response is not whole */
-export type Query = (
-  method: "GET" | "POST",
-  baseUrl: string,
-  path: string,
-) => Promise<QueryResult | undefined>;
-
 const maxBodyBytes = 1024 * 1024;
 
 /** Sends a request that a provider can respond to at once. Never throws; resolves within `timeoutMs`. */
 export function query(
-  call: CallProvider,
-  request: ProviderRequest,
+  { call, baseUrl, headers, world }: QueriedServer,
+  question: Question,
   timeoutMs: number,
 ): Promise<QueryResult> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     let bytes = 0;
     let head: ResponseHead | undefined;
-    const timer = setTimeout(() => {
+    const timer = world.setTimeout(() => {
       giveUp({ kind: "timeout", isAccepted: running.isAccepted === true });
     }, timeoutMs);
+    const request = requestFor({ baseUrl, ...question }, headers());
     const running = call(request, {
       onHead(received) {
         head = received;
@@ -65,19 +80,22 @@ export function query(
     }
 
     function finish(problem: QueryResult["problem"]): void {
-      clearTimeout(timer);
+      world.clearTimeout(timer);
       resolve({ head, body: Buffer.concat(parts), problem });
     }
   });
 }
 
+function requestFor(
+  { method = "GET", baseUrl, path, json }: Question & { baseUrl: string },
+  headers: Record<string, string>,
+): ProviderRequest {
+  if (json === undefined) return { method, baseUrl, path, headers, body: undefined };
+  const typed = { ...headers, "content-type": "application/json" };
+  return { method, baseUrl, path, headers: typed, body: [Buffer.from(json)] };
+}
+
 /** The JSON object a body is, or undefined: an HTML page, a list or nothing at all. */
-export function objectIn(body: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+export function objectIn(body: Buffer): JsonObject | undefined {
+  return parseObject(body.toString("utf8"));
 }

@@ -1,4 +1,4 @@
-import { serverRoot } from "@roomhub/protocol";
+import { type JsonObject, serverRoot } from "@roomhub/protocol";
 import {
   type Fingerprint,
   fingerprints,
@@ -7,8 +7,11 @@ import {
   type ServerProgram,
 } from "./fingerprints.ts";
 import type { KnownCapabilities } from "./known-capabilities.ts";
-import { type Query, objectIn } from "./query.ts";
+import { objectIn, type Question, type QueryResult } from "./query.ts";
 import type { ProbeResult } from "./probe.ts";
+
+/** Sends one query at a time. @returns undefined when no more are sent, or the response is not whole */
+export type Look = (question: Question) => Promise<QueryResult | undefined>;
 
 /** What a server's own words say of it. */
 export interface Recognised {
@@ -17,7 +20,7 @@ export interface Recognised {
   /** Its model is unloaded until the next request, and any `POST` counts as one. */
   isAsleep: boolean;
   /** its description of itself */
-  description: Record<string, unknown> | undefined;
+  description: JsonObject | undefined;
 }
 
 /**
@@ -28,7 +31,7 @@ export interface Recognised {
 export async function recognise(
   baseUrl: string,
   found: Pick<ProbeResult, "program">,
-  look: Query,
+  look: Look,
 ): Promise<Recognised> {
   const { hostname, port } = new URL(baseUrl);
   if (hostname === "api.openai.com") {
@@ -42,7 +45,7 @@ export async function recognise(
     ({ program }) => program !== undefined && program === found.program,
   );
   for (const path of pathsFor(port, listed)) {
-    const description = objectIn((await look("GET", root, path))?.body ?? Buffer.alloc(0));
+    const description = objectIn((await look({ baseUrl: root, path }))?.body ?? Buffer.alloc(0));
     const recognised = description && read(description, path, served);
     if (recognised !== undefined) return recognised;
   }
@@ -61,11 +64,7 @@ function pathsFor(port: string, listed: Fingerprint | undefined): Set<string> {
 }
 
 /** Goes by the description alone: gateways copy `owned_by` from the server behind them. */
-function read(
-  description: Record<string, unknown>,
-  path: string,
-  served: ServedPath,
-): Recognised | undefined {
+function read(description: JsonObject, path: string, served: ServedPath): Recognised | undefined {
   for (const one of fingerprints) {
     if (one.path !== path || one.isOwn?.(description) === false) continue;
     const known = one.read(description, served);

@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { ModelServer, type ModelServerOptions } from "../model-server.ts";
 import { type Heard, listen, type Reply, scriptServer } from "../scripted-server.fixture.ts";
@@ -24,7 +25,7 @@ function start(script: Record<string, Reply>, over: Partial<ModelServerOptions> 
     onReadiness: ({ readiness }) => log.push(readiness),
     onLookMoved: () => log.push("look moved"),
     model: () => "llama3",
-    nowMs: () => clock.nowMs,
+    world: { ...systemWorld, monotonicMs: () => clock.nowMs },
     ...over,
   });
   return { clock, log, provider, script, server };

@@ -1,3 +1,4 @@
+import type { TimeSource } from "@roomhub/protocol";
 import type { ProviderFailure } from "../call/failure.ts";
 import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
 import type { ServerReadiness } from "./server-readiness.ts";
@@ -17,7 +18,7 @@ interface Unread {
 export class ReadinessSink implements ProviderSink {
   readonly #sink: ProviderSink;
   readonly #readiness: ServerReadiness;
-  readonly #nowMs: () => number;
+  readonly #time: TimeSource;
   readonly #credentials: number;
   readonly #client: string;
   readonly #onOver: (isCancelled: boolean) => void;
@@ -31,13 +32,13 @@ export class ReadinessSink implements ProviderSink {
   constructor(
     sink: ProviderSink,
     readiness: ServerReadiness,
-    nowMs: () => number,
+    time: TimeSource,
     client: string,
     onOver: (isCancelled: boolean) => void,
   ) {
     this.#sink = sink;
     this.#readiness = readiness;
-    this.#nowMs = nowMs;
+    this.#time = time;
     this.#client = client;
     this.#onOver = onOver;
     this.#credentials = readiness.credentials;
@@ -50,7 +51,12 @@ export class ReadinessSink implements ProviderSink {
       this.#unread = { head, chunks: [], bytes: 0 };
       return;
     }
-    this.#readiness.callResponded(head.status, this.#nowMs(), this.#credentials, this.#client);
+    this.#readiness.callResponded(
+      head.status,
+      this.#time.monotonicMs(),
+      this.#credentials,
+      this.#client,
+    );
     this.#sink.onHead(head);
   }
 
@@ -72,7 +78,7 @@ export class ReadinessSink implements ProviderSink {
     const { head, chunks } = this.#unread;
     this.#unread = undefined;
     const body = Buffer.concat(chunks);
-    const nowMs = this.#nowMs();
+    const nowMs = this.#time.monotonicMs();
     if (saysLoading.test(body.toString("utf8", 0, maxReadBytes))) this.#readiness.callLoads(nowMs);
     else this.#readiness.callResponded(head.status, nowMs, this.#credentials, this.#client);
     this.#sink.onHead(head);
@@ -88,12 +94,12 @@ export class ReadinessSink implements ProviderSink {
   onFailure(failure: ProviderFailure): void {
     this.#isOver = true;
     this.#passUnread();
-    this.#readiness.callFailed(failure.code, this.#nowMs());
+    this.#readiness.callFailed(failure.code, this.#time.monotonicMs());
     this.#sink.onFailure(failure);
   }
 
   onClosed(): void {
-    this.#readiness.callEnded(this.#nowMs());
+    this.#readiness.callEnded(this.#time.monotonicMs());
     this.#onOver(!this.#isOver);
     this.#sink.onClosed();
   }

@@ -1,4 +1,5 @@
-import { isSameModel } from "@roomhub/protocol";
+import { isObject, isSameModel, type JsonObject } from "@roomhub/protocol";
+import { fieldsOf, textOf } from "../translation/chat/provider-field.ts";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 
 /** Where a program lists the models that it has loaded. Reading it loads and keeps none. */
@@ -6,7 +7,7 @@ export interface LoadedList {
   /** read by GET, below the base URL without its `/v1` */
   path: string;
   /** @returns undefined when the response is not that list */
-  modelsIn: (response: Record<string, unknown>) => string[] | undefined;
+  modelsIn: (response: JsonObject) => string[] | undefined;
 }
 
 /** `name` and `model` are the same with its tag, of which `:latest` may be left out in a request. */
@@ -35,7 +36,7 @@ const olderLmStudio: LoadedList = {
  */
 export function loadedListOf(
   program: ServerProgram | undefined,
-  description: Record<string, unknown> | undefined,
+  description: JsonObject | undefined,
 ): LoadedList | undefined {
   switch (program) {
     case "Ollama":
@@ -68,13 +69,9 @@ export function reportedNames(names: readonly string[], own: string | undefined)
   return (isListed ? [own, ...others] : others).slice(0, maxModels);
 }
 
-function namesIn(
-  list: unknown,
-  namesOf: (entry: Record<string, unknown>) => unknown[],
-): string[] | undefined {
+function namesIn(list: unknown, namesOf: (entry: JsonObject) => unknown[]): string[] | undefined {
   if (!Array.isArray(list)) return undefined;
-  const entries = (list as unknown[]).filter((entry) => typeof entry === "object" && entry);
-  const names = entries.flatMap((entry) => namesOf(entry as Record<string, unknown>));
+  const names = list.filter(isObject).flatMap(namesOf);
   return names.filter((name) => typeof name === "string");
 }
 
@@ -94,9 +91,7 @@ interface LmStudioInstance {
 const maxParallel = 65_536;
 
 /** @returns undefined when the description is not that list: the server is older */
-export function lmStudioModels(
-  description: Record<string, unknown>,
-): readonly LmStudioModel[] | undefined {
+export function lmStudioModels(description: JsonObject): readonly LmStudioModel[] | undefined {
   const { models } = description;
   if (!Array.isArray(models)) return undefined;
   return models.map((model) => {
@@ -114,12 +109,4 @@ function instanceOf(value: unknown): LmStudioInstance {
     id: textOf(id),
     parallel: isCount ? Math.min(parallel as number, maxParallel) : undefined,
   };
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,9 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts";
+import { describe, expect, test } from "vitest";
 import { ModelServer } from "../model-server.ts";
 import { listen, type Reply, scriptServer } from "../scripted-server.fixture.ts";
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterEach(() => void vi.useRealTimers());
 
 const json = (value: unknown): Reply => ({ body: JSON.stringify(value) });
 const list = (ownedBy: string, ...more: object[]): Reply =>
@@ -11,7 +9,7 @@ const list = (ownedBy: string, ...more: object[]): Reply =>
 
 /** A server whose replies are set by their request line, and what is reported of its loaded models. */
 function start(script: Record<string, Reply | undefined>, model = "llama3.2") {
-  const clock = { nowMs: 3_600_000 };
+  const time = new SimulatedWorld();
   const reported: (readonly string[] | undefined)[] = [];
   const listener = { is: true };
   const replies: Record<string, Reply | undefined> = {
@@ -30,9 +28,9 @@ function start(script: Record<string, Reply | undefined>, model = "llama3.2") {
     onLoaded: (models) => reported.push(models),
     hasListener: () => listener.is,
     model: () => model,
-    nowMs: () => clock.nowMs,
+    world: time,
   });
-  return { replies, clock, provider, server, reported, listener };
+  return { replies, time, provider, server, reported, listener };
 }
 
 type World = ReturnType<typeof start>;
@@ -48,8 +46,7 @@ async function probe({ server }: World): Promise<void> {
 }
 
 async function pass(world: World, ms: number): Promise<void> {
-  world.clock.nowMs += ms;
-  await vi.advanceTimersByTimeAsync(ms);
+  await world.time.advance(ms);
   await settle();
 }
 

@@ -1,24 +1,18 @@
-import { serverRoot } from "@roomhub/protocol";
+import { type JsonObject, serverRoot, type Timer } from "@roomhub/protocol";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import { probeModels, type ProbeResult } from "../learn/probe.ts";
-import { type CallProvider, objectIn, query } from "../learn/query.ts";
+import { objectIn, type QueriedServer, query } from "../learn/query.ts";
 import { type LoadedList, loadedListOf, reportedNames } from "./loaded-models.ts";
 
-export interface LoadedWatchOptions {
-  call: CallProvider;
-  /** with its `/v1` */
-  baseUrl: string;
-  headers: () => Record<string, string>;
+export interface LoadedWatchOptions extends QueriedServer {
   /** the participant's */
   model: () => string | undefined;
   /** whether `onChange` still has a listener */
   hasListener: () => boolean;
-  /** ms, monotonic */
-  nowMs: () => number;
   /** Other models are loaded. Undefined: the server does not say. */
   onChange: (models: readonly string[] | undefined) => void;
   /** The list that was read, which may say more. */
-  onRead: (response: Record<string, unknown>) => void;
+  onRead: (response: JsonObject) => void;
 }
 
 /** Where the list is: in the models list itself with llama.cpp's router. */
@@ -38,7 +32,7 @@ export class LoadedWatch {
   #program: ServerProgram | undefined;
   #source: Source | undefined;
   #models: readonly string[] | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #readMs = -Infinity;
   #isReading = false;
 
@@ -59,7 +53,7 @@ export class LoadedWatch {
   async look(
     program: ServerProgram | undefined,
     { loaded }: Pick<ProbeResult, "loaded">,
-    description: Record<string, unknown> | undefined,
+    description: JsonObject | undefined,
   ): Promise<void> {
     const isSame = program === this.#program && description === undefined;
     this.#program = program;
@@ -77,26 +71,27 @@ export class LoadedWatch {
   /** A request has ended, in whatever way: its model is loaded, and another may have made room for it. */
   requestEnded(): void {
     if (this.#source === undefined || this.#timer !== undefined || this.#isReading) return;
-    const inMs = Math.max(0, this.#readMs + pauseMs - this.#options.nowMs());
-    this.#timer = setTimeout(() => {
+    const inMs = Math.max(0, this.#readMs + pauseMs - this.#options.world.monotonicMs());
+    const { world } = this.#options;
+    const timer = world.setTimeout(() => {
       this.#timer = undefined;
       void this.#read(undefined);
     }, inMs);
     // A program that has nothing else to do may end.
-    this.#timer.unref();
+    this.#timer = world.unref(timer);
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#options.world.clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#source = undefined;
   }
 
   /** @param description - of the server, which may be the list */
-  async #read(description: Record<string, unknown> | undefined): Promise<void> {
+  async #read(description: JsonObject | undefined): Promise<void> {
     const source = this.#source;
     if (source === undefined || !this.#options.hasListener()) return;
-    this.#readMs = this.#options.nowMs();
+    this.#readMs = this.#options.world.monotonicMs();
     this.#isReading = true;
     const models =
       source === "models list"
@@ -108,20 +103,18 @@ export class LoadedWatch {
   }
 
   async #readModels(): Promise<readonly string[] | undefined> {
-    const { call, baseUrl, headers } = this.#options;
-    return (await probeModels(call, baseUrl, headers(), listMs)).loaded;
+    return (await probeModels(this.#options, listMs)).loaded;
   }
 
   async #readList(
     { path, modelsIn }: LoadedList,
-    description: Record<string, unknown> | undefined,
+    description: JsonObject | undefined,
   ): Promise<readonly string[] | undefined> {
     const inDescription = description && modelsIn(description);
     if (inDescription !== undefined) return inDescription;
-    const { call, baseUrl, headers, onRead } = this.#options;
-    const root = serverRoot(baseUrl);
-    const request = { baseUrl: root, method: "GET", path, headers: headers(), body: undefined };
-    const { head, body, problem } = await query(call, request, listMs);
+    const { baseUrl, onRead } = this.#options;
+    const question = { baseUrl: serverRoot(baseUrl), path };
+    const { head, body, problem } = await query(this.#options, question, listMs);
     if (problem !== undefined || head?.status !== 200) return undefined;
     const response = objectIn(body);
     const models = response && modelsIn(response);

@@ -1,11 +1,9 @@
+import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts";
 import { readFileSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ModelServer } from "../model-server.ts";
 import { listen, type Reply, scriptServer } from "../scripted-server.fixture.ts";
 import type { EngineLoad } from "./slot-watch.ts";
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterEach(() => void vi.useRealTimers());
 
 /** What a real llama-server of two slots returned. */
 function recorded(name: string): string {
@@ -24,7 +22,7 @@ const change = (reply: Reply, fields: object): Reply => ({
 
 /** A llama-server whose responses are set by their request line, and what is reported of its slots. */
 function start(script: Record<string, Reply | undefined>) {
-  const clock = { nowMs: 3_600_000 };
+  const time = new SimulatedWorld();
   const reported: (EngineLoad | undefined)[] = [];
   const listener = { is: true };
   const replies: Record<string, Reply | undefined> = {
@@ -46,9 +44,9 @@ function start(script: Record<string, Reply | undefined>) {
     onEngine: (load) => reported.push(load),
     hasListener: () => listener.is,
     model: () => "tiny",
-    nowMs: () => clock.nowMs,
+    world: time,
   });
-  return { replies, clock, provider, server, reported, listener };
+  return { replies, time, provider, server, reported, listener };
 }
 
 type World = ReturnType<typeof start>;
@@ -65,8 +63,7 @@ async function settle(): Promise<void> {
 }
 
 async function pass(world: World, ms: number): Promise<void> {
-  world.clock.nowMs += ms;
-  await vi.advanceTimersByTimeAsync(ms);
+  await world.time.advance(ms);
   await settle();
 }
 
@@ -94,9 +91,9 @@ test("a server with another number of slots after a restart is noticed within a 
   await probe(world);
   world.replies["GET /props"] = change(props, { total_slots: 4 });
   const before = world.provider.lines().length;
-  world.clock.nowMs += 59_999;
+  await world.time.advance(59_999);
   await probe(world);
-  world.clock.nowMs += 1;
+  await world.time.advance(1);
   await probe(world);
   expect(world.server.engine).toEqual({ slots: 4, elsewhere: 0 });
   expect(lines(world, before)).toEqual(["GET /v1/models", "GET /v1/models", "GET /props"]);

@@ -1,8 +1,8 @@
-import { serverRoot } from "@roomhub/protocol";
+import { type JsonObject, serverRoot, type Timer } from "@roomhub/protocol";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import { probeModels, type ProbeResult } from "../learn/probe.ts";
 import { usualSlots } from "./usual-slots.ts";
-import { type CallProvider, type QueryResult, query, objectIn } from "../learn/query.ts";
+import { type QueriedServer, type QueryResult, query, objectIn } from "../learn/query.ts";
 
 /** What is known of the requests that a model server runs at once. */
 export interface EngineLoad {
@@ -15,15 +15,13 @@ export interface EngineLoad {
   elsewhere: number;
 }
 
-export interface SlotWatchOptions extends Omit<SlotPlace, "routedModel"> {
+export interface SlotWatchOptions extends QueriedServer {
   /** the participant's */
   model: () => string | undefined;
   /** inference requests that run here now */
   running: () => number;
   /** whether `onChange` still has a listener */
   hasListener: () => boolean;
-  /** ms, monotonic */
-  nowMs: () => number;
   onChange: (load: EngineLoad | undefined) => void;
 }
 
@@ -33,7 +31,7 @@ export interface SlotWatchOptions extends Omit<SlotPlace, "routedModel"> {
  */
 const firstPauseMs = 2_500;
 const maxPauseMs = 15_000;
-/** A server that is busy for longer has other clients, and will go on having them. */
+/** A server that is busy for longer has other clients, and will keep them. */
 const maxWatchMs = 10 * 60_000;
 const listMs = 3_000;
 /** Looks come every 10 s where the hub probes, and several participants may share a server. */
@@ -52,7 +50,7 @@ export class SlotWatch {
   #load: EngineLoad | undefined;
   #isRouter = false;
   #hasSlotList = false;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #pauseMs = firstPauseMs;
   #watchedSinceMs = 0;
   #propsReadMs = -Infinity;
@@ -75,7 +73,7 @@ export class SlotWatch {
   async look(
     program: ServerProgram | undefined,
     found: Pick<ProbeResult, "loaded">,
-    description: Record<string, unknown> | undefined,
+    description: JsonObject | undefined,
   ): Promise<void> {
     const isSame = program === this.#program;
     if (program !== "llama.cpp") {
@@ -88,14 +86,11 @@ export class SlotWatch {
   }
 
   /** The server described itself again. */
-  describe(description: Record<string, unknown>): void {
+  describe(description: JsonObject): void {
     if (this.#program !== "llama.cpp") this.#takeUsual(this.#program, description);
   }
 
-  #takeUsual(
-    program: ServerProgram | undefined,
-    description: Record<string, unknown> | undefined,
-  ): void {
+  #takeUsual(program: ServerProgram | undefined, description: JsonObject | undefined): void {
     this.close();
     this.#program = program;
     const slots = usualSlots(program, description, this.#options.model());
@@ -105,45 +100,45 @@ export class SlotWatch {
   /** @param properties - of `GET /props`, when that was just read */
   async #lookAtProps(
     found: Pick<ProbeResult, "loaded">,
-    properties: Record<string, unknown> | undefined,
+    properties: JsonObject | undefined,
   ): Promise<void> {
     this.#isRouter = found.loaded !== undefined;
     if (!this.#isLoaded(found)) return this.#publish(0);
     const isDescribed = properties !== undefined && !this.#isRouter;
     if (!isDescribed && !this.#isPropsDue) return;
-    this.#propsReadMs = this.#options.nowMs();
+    this.#propsReadMs = this.#options.world.monotonicMs();
     const props = isDescribed ? propsIn(properties) : await readProps(this.#place());
     if (props === undefined) return;
     const isFirst = this.#load === undefined;
     this.#note(props, props.isAsleep ? 0 : (this.#load?.elsewhere ?? 0));
     if (!isFirst || !props.hasSlotList || props.isAsleep) return;
-    this.#watchedSinceMs = this.#options.nowMs();
+    this.#watchedSinceMs = this.#options.world.monotonicMs();
     await this.#read();
   }
 
   /** A request was cancelled: it may go on all the same. */
   requestCancelled(): void {
     if (!this.#hasSlotList || this.#load === undefined) return;
-    this.#watchedSinceMs = this.#options.nowMs();
+    this.#watchedSinceMs = this.#options.world.monotonicMs();
     this.#pauseMs = firstPauseMs;
     this.#schedule();
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#options.world.clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#hasSlotList = false;
   }
 
   get #isPropsDue(): boolean {
-    return this.#options.nowMs() - this.#propsReadMs >= propsPauseMs;
+    return this.#options.world.monotonicMs() - this.#propsReadMs >= propsPauseMs;
   }
 
   #schedule(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#read(), this.#pauseMs);
+    const { world } = this.#options;
+    world.clearTimeout(this.#timer);
     // A program that has nothing else to do may end.
-    this.#timer.unref();
+    this.#timer = world.unref(world.setTimeout(() => void this.#read(), this.#pauseMs));
     this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
   }
 
@@ -153,16 +148,16 @@ export class SlotWatch {
     const elsewhere = await this.#countElsewhere();
     this.#isReading = false;
     if (this.#load === undefined || !this.#hasSlotList) return;
-    const isLong = this.#options.nowMs() - this.#watchedSinceMs > maxWatchMs;
+    const isLong = this.#options.world.monotonicMs() - this.#watchedSinceMs > maxWatchMs;
     this.#publish(isLong ? 0 : (elsewhere ?? this.#load.elsewhere));
     // Without a response it is busy, or away: the next look shows it.
     if (!isLong && elsewhere !== 0) this.#schedule();
   }
 
   async #countElsewhere(): Promise<number | undefined> {
-    const { call, baseUrl, headers, running } = this.#options;
+    const { running } = this.#options;
     if (this.#isRouter) {
-      const found = await probeModels(call, baseUrl, headers(), listMs);
+      const found = await probeModels(this.#options, listMs);
       if (!this.#isLoaded(found)) return 0;
     }
     const props = await readProps(this.#place());
@@ -180,8 +175,8 @@ export class SlotWatch {
   }
 
   #place(): SlotPlace {
-    const { call, baseUrl, headers, model } = this.#options;
-    return { call, baseUrl, headers, routedModel: this.#isRouter ? model() : undefined };
+    const { model } = this.#options;
+    return { ...this.#options, routedModel: this.#isRouter ? model() : undefined };
   }
 
   #note({ slots, hasSlotList }: ServerProps, elsewhere: number): void {
@@ -208,11 +203,7 @@ export class SlotWatch {
 }
 
 /** A llama-server whose slots are read. */
-export interface SlotPlace {
-  call: CallProvider;
-  /** with its `/v1` */
-  baseUrl: string;
-  headers: () => Record<string, string>;
+export interface SlotPlace extends QueriedServer {
   /** A router has a server for each model, and must not load this one for a look. */
   routedModel: string | undefined;
 }
@@ -237,7 +228,7 @@ async function readProps(place: SlotPlace): Promise<ServerProps | undefined> {
 }
 
 /** @param properties - of `GET /props` */
-function propsIn(properties: Record<string, unknown>): ServerProps | undefined {
+function propsIn(properties: JsonObject): ServerProps | undefined {
   const slots = properties["total_slots"];
   if (!Number.isInteger(slots) || !((slots as number) > 0)) return undefined;
   return {
@@ -266,10 +257,8 @@ async function countBusySlots(place: SlotPlace): Promise<number | undefined> {
 }
 
 function lookBelowRoot(place: SlotPlace, path: string): Promise<QueryResult> {
-  const { call, baseUrl, headers, routedModel } = place;
+  const { baseUrl, routedModel } = place;
   const search =
     routedModel === undefined ? "" : `?model=${encodeURIComponent(routedModel)}&autoload=false`;
-  const root = serverRoot(baseUrl);
-  const request = { baseUrl: root, method: "GET", path: path + search, body: undefined };
-  return query(call, { ...request, headers: headers() }, lookMs);
+  return query(place, { baseUrl: serverRoot(baseUrl), path: path + search }, lookMs);
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@roomhub/protocol";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import { lmStudioModels } from "./loaded-models.ts";
 
@@ -32,7 +33,7 @@ const lmStudioDefault = 4;
  */
 export function usualSlots(
   program: ServerProgram | undefined,
-  description: Record<string, unknown> | undefined,
+  description: JsonObject | undefined,
   model: string | undefined,
 ): number | undefined {
   if (program === undefined) return undefined;
@@ -44,7 +45,7 @@ export function usualSlots(
  * mlx-lm batches from version 0.30 for certain (ml-explore/mlx-lm#626), and its version is only in what it generates:
  * `get_system_fingerprint` in mlx_lm/server.py begins with it.
  */
-function batchesIn(description: Record<string, unknown> | undefined): boolean {
+function batchesIn(description: JsonObject | undefined): boolean {
   const fingerprint = description?.["system_fingerprint"];
   if (typeof fingerprint !== "string") return false;
   const [, major = "0", minor = "0"] = /^(\d+)\.(\d+)\./.exec(fingerprint) ?? [];
@@ -52,10 +53,7 @@ function batchesIn(description: Record<string, unknown> | undefined): boolean {
 }
 
 /** `parallel` of the loaded instance. Before version 0.4, which has no such list, requests run one after the other. */
-function lmStudioSlots(
-  description: Record<string, unknown> | undefined,
-  model: string | undefined,
-): number {
+function lmStudioSlots(description: JsonObject | undefined, model: string | undefined): number {
   if (description === undefined) return lmStudioDefault;
   const models = lmStudioModels(description);
   if (models === undefined) return 1;

@@ -1,3 +1,4 @@
+import { systemWorld, type World } from "@roomhub/protocol";
 import { ModelServer, type ProviderClient, type ProviderSink } from "@roomhub/provider";
 import type { Participant } from "../../domain/participant.ts";
 import type { DirectReport } from "../../domain/path-reports.ts";
@@ -31,10 +32,12 @@ const maxTranslatedBytes = 16 * 1024 * 1024;
  */
 export class ModelServers {
   readonly #options: ModelServersOptions;
+  readonly #world: World;
   readonly #servers = new WeakMap<Participant, { baseUrl: string; server: ModelServer }>();
 
   constructor(options: ModelServersOptions) {
     this.#options = options;
+    this.#world = { ...systemWorld, monotonicMs: options.nowMs };
   }
 
   /** The participant's config or declared capabilities have changed. */
@@ -60,7 +63,7 @@ export class ModelServers {
   }
 
   #create(participant: Participant, baseUrl: string): ModelServer {
-    const { clientFor, headersOf, isPresent, onLookMoved, nowMs, loadingMs } = this.#options;
+    const { clientFor, headersOf, isPresent, onLookMoved, loadingMs } = this.#options;
     // Its running requests may still complete when the participant has moved to another endpoint.
     const isCurrent = () => participant.baseUrl === baseUrl;
     const report = (of: DirectReport) => {
@@ -97,7 +100,7 @@ export class ModelServers {
       onEngine: (load) => report({ kind: "load", load }),
       onLoaded: (models) => report({ kind: "loaded", models }),
       hasListener: () => isCurrent() && isPresent(participant),
-      nowMs,
+      world: this.#world,
       loadingMs,
     });
     return server;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAllowedRequest } from "./allowed-path.ts";
+import { isAllowedRequest } from "./request-heads.ts";
 
 const served = [
   "POST /chat/completions",
