@@ -1,47 +1,58 @@
 import { type RosterMember, urlBelow } from "@roomhub/protocol";
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
-import type { ResponseHeaders, RequestHeaders } from "./message-headers.ts";
+import { lengthOf, type RequestHeads } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
-import { closingAgent, keepingAgent, type ProviderSocket, type SocketPool } from "./socket-pool.ts";
+import { InvalidResponseError, type ParsedHead, type ResponseHeads } from "./response-head.ts";
+import { type ResponseParts, ResponseReader } from "./response-reader.ts";
+import type { ProviderSocket, SocketPool, SocketUser } from "./socket-pool.ts";
 import type { ProviderTarget } from "./target.ts";
 
 /** What all exchanges with one target share. */
 export interface ExchangeDeps {
   target: ProviderTarget;
-  requestHeaders: RequestHeaders;
-  responseHeaders: ResponseHeaders;
+  requestHeads: RequestHeads;
+  responseHeads: ResponseHeads;
   sockets: SocketPool;
   connectTimeoutMs: number;
   onClosed(exchange: Exchange): void;
 }
 
-const maxHeaderBytes = 16 * 1024;
 const maxInformational = 1_024;
+/** A longer body is written beside its head, not copied behind it. */
+const maxJoinedBytes = 16 * 1024;
 /** What else stands in `content-encoding` (`none`, `utf-8`) changes no byte. RFC 9110 §8.4.1. */
 const compression = /\b(?:(?:x-)?gzip|deflate|br|zstd|(?:x-)?compress)\b/i;
+const none = Buffer.alloc(0);
 
 /** One request and its response. Owns the socket from `start()` until `onClosed`. */
-export class Exchange implements ProviderCall, RosterMember {
+export class Exchange implements ProviderCall, RosterMember, SocketUser, ResponseParts {
   place = -1;
-  readonly #providerRequest: ProviderRequest;
+  readonly #request: ProviderRequest;
   readonly #sink: ProviderSink;
   readonly #deps: ExchangeDeps;
-  #request: ClientRequest | undefined;
-  #response: IncomingMessage | undefined;
+  #reader: ResponseReader;
+  /** undefined before `start()`, and once it is closed or kept for another request */
+  #socket: ProviderSocket | undefined;
   #connectTimer: NodeJS.Timeout | undefined;
   #phase: CallPhase = "connecting";
   #informational = 0;
-  #bytesReadBefore = 0;
+  #hasReceived = false;
+  #isAlone = false;
+  #isBodyWritten = false;
+  /** of a read that the sink did not take */
+  #unread: Buffer = none;
+  #isPaused = false;
+  /** The connection closed while the sink was behind. */
+  #closedBy: { error: NodeJS.ErrnoException | undefined } | undefined;
   /** nothing more is called but `onClosed` */
   #isSettled = false;
-  #isReleased = false;
   #isClosed = false;
 
   constructor(request: ProviderRequest, sink: ProviderSink, deps: ExchangeDeps) {
-    this.#providerRequest = request;
+    this.#request = request;
     this.#sink = sink;
     this.#deps = deps;
+    this.#reader = this.#newReader();
   }
 
   get isAccepted(): boolean {
@@ -49,12 +60,11 @@ export class Exchange implements ProviderCall, RosterMember {
   }
 
   start(): void {
-    this.#send(this.#providerRequest.body === "streamed");
+    this.#send(this.#request.body === "streamed");
   }
 
   /** Ends the call before anything was sent. */
   refuse(failure: ProviderFailure): void {
-    this.#isReleased = true;
     process.nextTick(() => this.#fail(failure));
   }
 
@@ -62,176 +72,209 @@ export class Exchange implements ProviderCall, RosterMember {
   stop(): void {
     const message = `The call to ${this.#deps.target.label} was stopped here.`;
     this.#fail({ code: "provider_disconnected", message });
-    this.#request?.destroy();
   }
 
   resume(): void {
-    if (!this.#isSettled) this.#response?.resume();
+    if (this.#isSettled || !this.#isPaused) return;
+    this.#isPaused = false;
+    const unread = this.#unread;
+    this.#unread = none;
+    this.#read(unread);
+    if (this.#isPaused || this.#isSettled) return;
+    if (this.#closedBy === undefined) this.#socket?.socket.resume();
+    else this.#break(this.#closedBy.error);
   }
 
   cancel(): void {
     if (this.#isSettled) return;
     this.#settle();
-    this.#request?.destroy();
-    process.nextTick(() => this.#closeWhenReleased());
+    this.#socket?.destroy();
+    if (this.#socket === undefined) process.nextTick(() => this.#close());
   }
 
   writeBody(chunk: Buffer): boolean {
-    if (this.#isSettled || this.#request === undefined) return true;
-    return this.#request.write(chunk);
+    const socket = this.#socket?.socket;
+    if (this.#isSettled || socket === undefined || chunk.length === 0) return true;
+    socket.cork();
+    socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
+    socket.write(chunk);
+    const hasRoom = socket.write("\r\n", "latin1");
+    socket.uncork();
+    return hasRoom;
   }
 
   endBody(): void {
-    if (!this.#isSettled) this.#request?.end();
-  }
-
-  /** @param isAlone - on a new socket, which is closed afterwards */
-  #send(isAlone: boolean): void {
-    const { target, sockets, requestHeaders } = this.#deps;
-    const { method, path, body } = this.#providerRequest;
-    let request: ClientRequest;
-    try {
-      request = httpRequest({
-        method,
-        path: urlBelow(target.basePath, path),
-        headers: requestHeaders.of(this.#providerRequest),
-        maxHeaderSize: maxHeaderBytes,
-        insecureHTTPParser: false,
-        agent: isAlone ? closingAgent : keepingAgent,
-      });
-    } catch (error) {
-      // A path or header value that cannot be written: the message of Node names it without its value.
-      const message = `The request to ${target.label} cannot be written: ${(error as Error).message}.`;
-      return this.refuse({ code: "provider_unreachable", message });
-    }
-    this.#request = request;
-    this.#listen(request);
-    this.#giveSocket(request, isAlone ? sockets.open(target) : sockets.take(target));
-    if (body === "streamed") {
-      request.flushHeaders();
-      return;
-    }
-    if (body !== undefined) for (const part of body) request.write(part);
-    request.end();
-  }
-
-  #listen(request: ClientRequest): void {
-    request.on("information", () => this.#onInformation());
-    request.on("response", (response) => this.#onResponse(response));
-    request.on("upgrade", (_response, socket) => {
-      socket.destroy();
-      this.#reject("tried to switch protocols");
-    });
-    if (this.#providerRequest.body === "streamed") {
-      request.on("drain", () => {
-        if (!this.#isSettled) this.#sink.onBodyDrain?.();
-      });
-    }
-    request.on("error", (error) => this.#onError(request, error));
-    request.on("close", () => {
-      if (request !== this.#request) return;
-      this.#isReleased = true;
-      this.#closeWhenReleased();
-    });
-  }
-
-  #giveSocket(request: ClientRequest, { socket, isReused }: ProviderSocket): void {
-    this.#bytesReadBefore = socket.bytesRead;
-    request.reusedSocket = isReused;
-    request.onSocket(socket);
-    if (isReused) {
-      this.#phase = "waiting";
-      return;
-    }
-    const { target, connectTimeoutMs } = this.#deps;
-    this.#phase = "connecting";
-    this.#connectTimer = setTimeout(() => {
-      const message = `${target.label} did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
-      this.#fail({ code: "provider_unreachable", message });
-      request.destroy();
-    }, connectTimeoutMs);
-    socket.once(target.isSecure ? "secureConnect" : "connect", () => {
-      clearTimeout(this.#connectTimer);
-      this.#phase = "waiting";
-    });
-  }
-
-  #onInformation(): void {
-    if (++this.#informational > maxInformational) this.#reject("sends too many 1xx responses");
-  }
-
-  #onResponse(response: IncomingMessage): void {
-    this.#response = response;
-    // Comes when the socket closes under a paused or cancelled response; without a listener it would be thrown.
-    response.on("error", (error) => this.#onError(this.#request, error));
     if (this.#isSettled) return;
-    const status = response.statusCode ?? 0;
-    if (status < 200 || status > 599) return this.#reject(`responded with status ${status}`);
-    const headers = this.#deps.responseHeaders.of(response.rawHeaders);
+    this.#isBodyWritten = true;
+    this.#socket?.socket.write("0\r\n\r\n", "latin1");
+  }
+
+  onConnected(): void {
+    clearTimeout(this.#connectTimer);
+    this.#phase = "waiting";
+  }
+
+  onData(chunk: Buffer): void {
+    this.#hasReceived = true;
+    if (!this.#isSettled) this.#read(chunk);
+  }
+
+  onDrain(): void {
+    if (!this.#isSettled && this.#request.body === "streamed") this.#sink.onBodyDrain?.();
+  }
+
+  onEnd(): void {
+    if (!this.#isSettled && this.#reader.end()) this.#complete();
+  }
+
+  onClosed(error: NodeJS.ErrnoException | undefined): void {
+    clearTimeout(this.#connectTimer);
+    if (this.#mayResend(error)) return this.#send(true);
+    this.#socket = undefined;
+    if (this.#isSettled) this.#close();
+    else if (this.#isPaused) this.#closedBy = { error };
+    else this.#break(error);
+  }
+
+  onInformation(status: number): void {
+    if (status === 101) this.#reject("tried to switch protocols");
+    else if (++this.#informational > maxInformational) this.#reject("sends too many 1xx responses");
+  }
+
+  onHead(head: ParsedHead): void {
+    const { status, headers } = head;
+    if (this.#isSettled) return;
+    if (status > 599) return this.#reject(`responded with status ${status}`);
     if (compression.test(headers["content-encoding"] ?? "")) {
       return this.#reject("compressed its response although no encoding was accepted");
     }
     this.#phase = "responding";
-    this.#sink.onHead({ status, headers });
-    response.on("data", (chunk: Buffer) => {
-      if (!this.#isSettled && !this.#sink.onData(chunk)) response.pause();
-    });
-    response.on("end", () => this.#onResponseEnd(response));
+    this.#sink.onHead(head);
   }
 
-  #onResponseEnd(response: IncomingMessage): void {
-    if (this.#isSettled || !response.complete) return;
-    this.#settle();
-    this.#sink.onEnd();
-    // The response came before the body was all sent: the rest is not needed, and the socket is of no further use.
-    if (this.#request?.writableFinished !== true) this.#request?.destroy();
-    this.#closeWhenReleased();
+  onBody(bytes: Buffer): boolean {
+    if (this.#isSettled) return false;
+    const isTaken = this.#sink.onData(bytes);
+    this.#isPaused = !isTaken && !this.#isSettled;
+    return isTaken;
   }
 
-  #onError(request: ClientRequest | undefined, error: NodeJS.ErrnoException): void {
-    if (this.#isSettled || request !== this.#request) return;
-    // A response that is here in whole counts, even when the rest of our body found a closed door.
-    if (this.#response?.complete === true && error.code?.startsWith("HPE_") !== true) return;
-    if (request !== undefined && this.#mayResend(request, error)) {
-      return this.#send(true);
+  /** @param isAlone - on a new socket, which is closed afterwards */
+  #send(isAlone: boolean): void {
+    const { target, sockets, requestHeads, connectTimeoutMs } = this.#deps;
+    const { path, body } = this.#request;
+    let head: string;
+    try {
+      head = requestHeads.of(this.#request, urlBelow(target.basePath, path), isAlone);
+    } catch (error) {
+      const message = `The request to ${target.label} cannot be written: ${(error as Error).message}.`;
+      return this.refuse({ code: "provider_unreachable", message });
     }
-    this.#fail(failureOf(error, this.#phase, this.#deps.target));
-    request?.destroy();
+    const taken = isAlone ? sockets.open(target, this) : sockets.take(target, this);
+    this.#socket = taken;
+    this.#isAlone = isAlone;
+    this.#hasReceived = false;
+    this.#reader = this.#newReader();
+    this.#phase = taken.isReused ? "waiting" : "connecting";
+    if (!taken.isReused) {
+      this.#connectTimer = setTimeout(() => {
+        const message = `${target.label} did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
+        this.#fail({ code: "provider_unreachable", message });
+      }, connectTimeoutMs);
+    }
+    this.#isBodyWritten = body !== "streamed";
+    write(taken, head, body);
   }
 
-  /** Contract §3: a kept socket the provider had closed already; nothing of a response was seen. At most once: fresh
-   * sockets are never `reusedSocket`. */
-  #mayResend(request: ClientRequest, error: NodeJS.ErrnoException): boolean {
-    return (
-      request.reusedSocket &&
-      (error.code === "ECONNRESET" || error.code === "EPIPE") &&
-      request.socket?.bytesRead === this.#bytesReadBefore
-    );
+  #newReader(): ResponseReader {
+    return new ResponseReader(this, this.#deps.responseHeads, this.#request.method === "HEAD");
+  }
+
+  #read(chunk: Buffer): void {
+    let end: number;
+    try {
+      end = this.#reader.read(chunk, 0);
+    } catch (error) {
+      if (!(error instanceof InvalidResponseError)) throw error;
+      return this.#reject(`sent invalid HTTP: ${error.message}`);
+    }
+    if (this.#isSettled) return;
+    if (this.#reader.isWhole && !this.#isPaused) return this.#complete(end === chunk.length);
+    if (!this.#isPaused) return;
+    this.#unread = chunk.subarray(end);
+    this.#socket?.socket.pause();
+  }
+
+  /** @param isExact - nothing came behind it */
+  #complete(isExact = false): void {
+    const socket = this.#socket;
+    this.#settle();
+    // A response that came before the body was all sent is whole, and the socket of no further use.
+    const isReusable = isExact && this.#reader.isKept && this.#isBodyWritten && !this.#isAlone;
+    if (socket === undefined || !isReusable || socket.socket.writableLength > 0) {
+      socket?.destroy();
+    } else {
+      this.#socket = undefined;
+      this.#deps.sockets.keep(this.#deps.target, socket);
+    }
+    this.#sink.onEnd();
+    if (this.#socket === undefined) this.#close();
+  }
+
+  /** Contract §3: a kept socket that the provider had closed already. At most once: a new socket was not used before. */
+  #mayResend(error: NodeJS.ErrnoException | undefined): boolean {
+    if (this.#isSettled || this.#hasReceived || this.#socket?.isReused !== true) return false;
+    return error === undefined || error.code === "ECONNRESET" || error.code === "EPIPE";
+  }
+
+  #break(error: NodeJS.ErrnoException | undefined): void {
+    const cause = error ?? Object.assign(new Error("closed"), { code: "ECONNRESET" });
+    this.#fail(failureOf(cause, this.#phase, this.#deps.target));
   }
 
   #reject(what: string): void {
     const message = `${this.#deps.target.label} ${what}.`;
     this.#fail({ code: "provider_invalid_response", message });
-    this.#request?.destroy();
   }
 
   #fail(failure: ProviderFailure): void {
-    if (!this.#isSettled) {
-      this.#settle();
-      this.#sink.onFailure(failure);
-    }
-    this.#closeWhenReleased();
+    if (this.#isSettled) return;
+    this.#settle();
+    this.#sink.onFailure(failure);
+    this.#socket?.destroy();
+    if (this.#socket === undefined) this.#close();
   }
 
   #settle(): void {
     this.#isSettled = true;
+    this.#unread = none;
     clearTimeout(this.#connectTimer);
   }
 
-  #closeWhenReleased(): void {
-    if (!this.#isSettled || !this.#isReleased || this.#isClosed) return;
+  #close(): void {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     this.#deps.onClosed(this);
     this.#sink.onClosed();
   }
+}
+
+/** Head and body leave together. */
+function write({ socket }: ProviderSocket, head: string, body: ProviderRequest["body"]): void {
+  if (body === undefined || body === "streamed") {
+    socket.write(head, "latin1");
+    return;
+  }
+  const bodyBytes = lengthOf(body);
+  if (bodyBytes > maxJoinedBytes) {
+    socket.cork();
+    socket.write(head, "latin1");
+    for (const part of body) socket.write(part);
+    socket.uncork();
+    return;
+  }
+  const bytes = Buffer.allocUnsafe(head.length + bodyBytes);
+  let at = bytes.write(head, 0, "latin1");
+  for (const part of body) at += part.copy(bytes, at);
+  socket.write(bytes);
 }

@@ -36,7 +36,6 @@ export function failureOf(
   target: ProviderTarget,
 ): ProviderFailure {
   const code = error.code ?? "";
-  if (code.startsWith("HPE_")) return unreadableResponse(code, error, target);
   if (phase === "connecting") {
     return {
       code: "provider_unreachable",
@@ -53,23 +52,6 @@ export function failureOf(
   return {
     code: "provider_disconnected",
     message: `${target.label} closed the connection ${when}.`,
-  };
-}
-
-function unreadableResponse(
-  code: string,
-  error: Error & { reason?: unknown },
-  target: ProviderTarget,
-): ProviderFailure {
-  const detail =
-    code === "HPE_HEADER_OVERFLOW"
-      ? "its headers are larger than 16 KiB"
-      : typeof error.reason === "string"
-        ? error.reason
-        : code;
-  return {
-    code: "provider_invalid_response",
-    message: `${target.label} sent invalid HTTP: ${detail}.`,
   };
 }
 

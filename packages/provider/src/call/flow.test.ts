@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, test, vi } from "vitest";
 import { httpResponse, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { ProviderClient } from "./provider-client.ts";
@@ -53,46 +54,94 @@ test("a response that comes before the body is sent is whole, and the rest of th
   got.call.endBody();
 });
 
-test("a slow reader pauses the provider: memory stays bounded", async () => {
-  const chunk = Buffer.alloc(64 * 1024, 98);
-  let written = 0;
+test.each([
+  ["to the end of its connection", "", Buffer.alloc(64 * 1024, 98)],
+  [
+    ...(["in chunks", "transfer-encoding: chunked\r\n"] as const),
+    Buffer.from(`4000\r\n${"b".repeat(0x4000)}\r\n`.repeat(4)),
+  ],
+])(
+  "a slow reader of a response %s pauses the provider: memory stays bounded",
+  async (_how, framing, chunk) => {
+    let written = 0;
+    await using provider = await startRawProvider((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${framing}content-type: text/event-stream\r\n\r\n`);
+      const pump = () => {
+        while (!socket.destroyed && written < 256 * 1024 * 1024) {
+          written += chunk.length;
+          if (socket.write(chunk)) continue;
+          socket.once("drain", pump);
+          break;
+        }
+      };
+      pump();
+    });
+    await using client = new ProviderClient(options);
+    let taken = 0;
+    let isReading = false;
+    const got = record(
+      client,
+      { ...post, baseUrl: provider.baseUrl },
+      { onData: (data) => ((taken += data.length), isReading) },
+    );
+    await got.head;
+    let before = -1;
+    // Stalls once the kernel's buffers are full.
+    await vi.waitFor(
+      () => {
+        const isStalled = before === written;
+        before = written;
+        expect(isStalled).toBe(true);
+      },
+      { interval: 100, timeout: 4_000 },
+    );
+    expect(taken).toBeLessThan(256 * 1024);
+    expect(written).toBeLessThan(32 * 1024 * 1024);
+    isReading = true;
+    got.call.resume();
+    await vi.waitFor(() => expect(written).toBeGreaterThan(before));
+    got.call.cancel();
+    await got.closed;
+    expect(got.log.at(-1)).toBe("closed");
+  },
+);
+
+test("a reader that is behind has all that came before the connection broke, one piece each time", async () => {
+  const pieces = ["3\r\nabc\r\n", "2\r\nde\r\n", "4\r\nfg"];
   await using provider = await startRawProvider((socket) => {
-    socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
-    const pump = () => {
-      while (!socket.destroyed && written < 256 * 1024 * 1024) {
-        written += chunk.length;
-        if (socket.write(chunk)) continue;
-        socket.once("drain", pump);
-        break;
-      }
-    };
-    pump();
+    const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    socket.write(head + pieces.join(""), () => setImmediate(() => socket.resetAndDestroy()));
   });
   await using client = new ProviderClient(options);
-  let taken = 0;
-  let isReading = false;
+  const taken: string[] = [];
   const got = record(
     client,
     { ...post, baseUrl: provider.baseUrl },
-    { onData: (data) => ((taken += data.length), isReading) },
+    { onData: (data) => (taken.push(data.toString()), false) },
   );
   await got.head;
-  let before = -1;
-  // Stalls once the kernel's buffers are full.
-  await vi.waitFor(
-    () => {
-      const isStalled = before === written;
-      before = written;
-      expect(isStalled).toBe(true);
-    },
-    { interval: 100, timeout: 4_000 },
-  );
-  expect(taken).toBeLessThan(256 * 1024);
-  expect(written).toBeLessThan(32 * 1024 * 1024);
-  isReading = true;
-  got.call.resume();
-  await vi.waitFor(() => expect(written).toBeGreaterThan(before));
-  got.call.cancel();
+  const [socket] = provider.sockets;
+  if (socket?.closed === false) await once(socket, "close");
+  for (let count = 1; count <= 3; count++) {
+    await vi.waitFor(() => expect(taken).toHaveLength(count));
+    expect(got.log).toEqual(["head"]);
+    got.call.resume();
+  }
   await got.closed;
-  expect(got.log.at(-1)).toBe("closed");
+  expect(taken).toEqual(["abc", "de", "fg"]);
+  expect(got.log).toEqual(["head", "provider_disconnected", "closed"]);
+});
+
+test("a response is whole once its reader has taken the last piece", async () => {
+  await using provider = await startRawProvider((socket) => socket.write(httpResponse("{}")));
+  await using client = new ProviderClient(options);
+  const request = { ...post, baseUrl: provider.baseUrl };
+  const got = record(client, request, { onData: () => false });
+  await got.head;
+  expect(got.log).toEqual(["head"]);
+  got.call.resume();
+  await got.closed;
+  expect(got.log).toEqual(["head", "end", "closed"]);
+  await record(client, request).closed;
+  expect(provider.sockets).toHaveLength(1);
 });

@@ -1,30 +1,34 @@
 import { expect, test } from "vitest";
-import { ResponseHeaders, RequestHeaders } from "./message-headers.ts";
+import { RequestHeads } from "./message-headers.ts";
 
 const body = [Buffer.from("ab"), Buffer.from("c")];
+const request = { method: "POST", headers: { accept: "*/*" }, body };
 
-test("a request's headers are a flat list of the caller's and our own framing", () => {
-  const toHost = new RequestHeaders("example.org");
-  const common = ["Host", "example.org", "accept-encoding", "identity", "accept", "*/*"];
+test("a request's head has the caller's headers and our own framing", () => {
+  const toHost = new RequestHeads("example.org");
   const headers = { accept: "*/*", host: "evil", "content-length": "9", "Transfer-Encoding": "x" };
-  expect(toHost.of({ headers, body })).toEqual([...common, "content-length", "3"]);
-  expect(toHost.of({ headers, body: "streamed" })).toEqual([
-    ...common,
-    ...["transfer-encoding", "chunked"],
-  ]);
-  expect(toHost.of({ headers, body: undefined })).toEqual(common);
-  expect(toHost.of({ headers: { accept: "a/b" }, body: undefined })).not.toEqual(common);
+  const first = "POST /v1/chat HTTP/1.1\r\n";
+  const common = "Host: example.org\r\naccept-encoding: identity\r\naccept: */*\r\n";
+  expect(toHost.of({ ...request, headers }, "/v1/chat", false)).toBe(
+    `${first}${common}connection: keep-alive\r\ncontent-length: 3\r\n\r\n`,
+  );
+  expect(toHost.of({ ...request, headers, body: "streamed" }, "/v1/chat", true)).toBe(
+    `${first}${common}connection: close\r\ntransfer-encoding: chunked\r\n\r\n`,
+  );
+  const others = { method: "GET", headers: { accept: "a/b" }, body: undefined };
+  expect(toHost.of(others, "/", false)).toBe(
+    "GET / HTTP/1.1\r\nHost: example.org\r\naccept-encoding: identity\r\naccept: a/b\r\nconnection: keep-alive\r\n\r\n",
+  );
 });
 
-test("a response's headers are the same record as long as they are the same headers", () => {
-  const replies = new ResponseHeaders();
-  const first = replies.of(["X-A", "1", "x-a", "2", "Date", "now"]);
-  expect(first).toEqual({ "x-a": "1", date: "now" });
-  expect(replies.of(["X-A", "1", "x-a", "2", "Date", "now"])).toBe(first);
-  expect(replies.of(["X-A", "1", "x-a", "2", "Date", "later"])).toEqual({
-    "x-a": "1",
-    date: "later",
-  });
-  expect(replies.of(["X-A", "1"])).toEqual({ "x-a": "1" });
-  expect(first).toEqual({ "x-a": "1", date: "now" });
+test.each([
+  ["a path with a space", "/a b", {}],
+  ["a path with a line end", "/a\r\nx", {}],
+  ["a header's name with a space", "/", { "a b": "c" }],
+  ["a value with a line end", "/", { a: "b\r\nc: d" }],
+  ["a value beyond Latin-1", "/", { a: "\u20ac" }],
+])("%s cannot be written, and is not repeated in the reason", (_what, path, headers) => {
+  const toHost = new RequestHeads("example.org");
+  expect(() => toHost.of({ ...request, headers }, path, false)).toThrow(/^it/);
+  expect(() => toHost.of({ ...request, headers }, path, false)).not.toThrow(/\u20ac|c: d/);
 });

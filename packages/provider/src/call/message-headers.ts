@@ -15,67 +15,57 @@ const framingNames = new Set([
   "accept-encoding",
 ]);
 
-/** The headers of requests to one place, as Node takes them without a copy: names and values in turn. */
-export class RequestHeaders {
-  readonly #common: (headers: Record<string, string>) => readonly string[];
+/** What a request cannot have: its message would end elsewhere than it says. */
+const notInTarget = /[^\u0021-\u00ff]/;
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const notInValue = /[^\t\u0020-\u007e\u0080-\u00ff]/;
+
+/** The heads of requests to one place, as text to be written in Latin-1. */
+export class RequestHeads {
+  readonly #common: (headers: Record<string, string>) => string;
 
   /** @param host - the place that gets the request */
   constructor(host: string) {
-    this.#common = rememberLast((headers) => commonHeaders(host, headers));
+    this.#common = rememberLast((headers) => commonFields(host, headers));
   }
 
-  /** The caller's headers and our own framing, which no header may set: it decides where one request ends. */
-  of({ headers, body }: Pick<ProviderRequest, "headers" | "body">): string[] {
-    const sent = [...this.#common(headers)];
-    if (body === "streamed") sent.push("transfer-encoding", "chunked");
-    else if (body !== undefined) sent.push("content-length", String(lengthOf(body)));
-    return sent;
+  /**
+   * The caller's headers and our own framing, which no header may set: it decides where one request ends.
+   *
+   * @param isAlone - no other request follows on its connection
+   * @throws TypeError for what cannot be written; the message names it without its value
+   */
+  of(
+    { method, headers, body }: Pick<ProviderRequest, "method" | "headers" | "body">,
+    path: string,
+    isAlone: boolean,
+  ): string {
+    if (notInTarget.test(path)) throw new TypeError("its path has characters that a URL escapes");
+    const connection = isAlone ? "close" : "keep-alive";
+    return `${method} ${path} HTTP/1.1\r\n${this.#common(headers)}connection: ${connection}\r\n${framing(body)}\r\n`;
   }
 }
 
-function commonHeaders(host: string, headers: Readonly<Record<string, string>>): string[] {
-  const sent = ["Host", host, "accept-encoding", "identity"];
+function framing(body: ProviderRequest["body"]): string {
+  if (body === undefined) return "";
+  if (body === "streamed") return "transfer-encoding: chunked\r\n";
+  return `content-length: ${lengthOf(body)}\r\n`;
+}
+
+function commonFields(host: string, headers: Readonly<Record<string, string>>): string {
+  let fields = `Host: ${host}\r\naccept-encoding: identity\r\n`;
   for (const name in headers) {
     const value = headers[name];
-    if (value !== undefined && !framingNames.has(name.toLowerCase())) sent.push(name, value);
+    if (value === undefined || framingNames.has(name.toLowerCase())) continue;
+    if (!token.test(name)) throw new TypeError("it has a header without a valid name");
+    if (notInValue.test(value)) throw new TypeError(`its header ${name} has control characters`);
+    fields += `${name}: ${value}\r\n`;
   }
-  return sent;
+  return fields;
 }
 
-function lengthOf(parts: readonly Buffer[]): number {
+export function lengthOf(parts: readonly Buffer[]): number {
   let length = 0;
   for (const part of parts) length += part.length;
   return length;
-}
-
-/** The headers of a server's responses. They are often those of the one before, and then the same record. */
-export class ResponseHeaders {
-  #raw: readonly string[] = [];
-  #made: Readonly<Record<string, string>> = {};
-
-  /** @param raw - names and values in turn. @returns lower-case names; of a repeated header the first */
-  of(raw: readonly string[]): Readonly<Record<string, string>> {
-    if (!isSameList(raw, this.#raw)) {
-      this.#raw = raw;
-      this.#made = Object.freeze(firstValues(raw));
-    }
-    return this.#made;
-  }
-}
-
-function isSameList(one: readonly string[], other: readonly string[]): boolean {
-  if (one.length !== other.length) return false;
-  for (let index = 0; index < one.length; index++) {
-    if (one[index] !== other[index]) return false;
-  }
-  return true;
-}
-
-function firstValues(raw: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (let index = 0; index + 1 < raw.length; index += 2) {
-    const name = raw[index]?.toLowerCase() ?? "";
-    if (!Object.hasOwn(headers, name)) headers[name] = raw[index + 1] ?? "";
-  }
-  return headers;
 }

@@ -80,7 +80,7 @@ const liars: Record<string, [reply: string, closes: boolean, log: string[], mess
   "breaks its chunks": [
     "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\nZZ\r\n",
     false,
-    ["head", "provider_invalid_response"],
+    ["head", "data", "provider_invalid_response"],
     /invalid HTTP/,
   ],
   "sends content-length and chunks": [

@@ -1,10 +1,11 @@
 import { Roster } from "@roomhub/protocol";
 import { isIP } from "node:net";
 import { type AddressProblem, createLookup } from "./lookup.ts";
-import { ResponseHeaders, RequestHeaders } from "./message-headers.ts";
+import { RequestHeads } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import { Exchange, type ExchangeDeps } from "./exchange.ts";
 import { SocketPool } from "./socket-pool.ts";
+import { ResponseHeads } from "./response-head.ts";
 import { parseTarget, type ProviderTarget } from "./target.ts";
 
 export interface ProviderClientOptions {
@@ -86,8 +87,8 @@ export class ProviderClient {
   #depsFor(target: ProviderTarget): ExchangeDeps {
     return {
       target,
-      requestHeaders: new RequestHeaders(target.host),
-      responseHeaders: new ResponseHeaders(),
+      requestHeads: new RequestHeads(target.host),
+      responseHeads: new ResponseHeads(),
       sockets: this.#sockets,
       connectTimeoutMs: this.#options.connectTimeoutMs,
       onClosed: this.#onClosed,

@@ -7,6 +7,7 @@ import { dialOptions, SocketPool } from "./socket-pool.ts";
 import { parseTarget } from "./target.ts";
 
 const lookup = createLookup(undefined);
+const nobody = { onConnected() {}, onData() {}, onDrain() {}, onEnd() {}, onClosed() {} };
 
 test("dialling gives each address the time to lose its first packet, and probes a silent provider", () => {
   expect(dialOptions(parseTarget("http://localhost:1/v1"), lookup)).toMatchObject({
@@ -22,25 +23,18 @@ test("a socket is kept for its target alone, and the one that was used last is t
     parseTarget(`http://127.0.0.1:${provider.port}/${path}`),
   ) as [ReturnType<typeof parseTarget>, ReturnType<typeof parseTarget>];
   const pool = new SocketPool(lookup);
-  const [first, second] = [pool.take(target), pool.take(target)];
+  const [first, second] = [pool.take(target, nobody), pool.take(target, nobody)];
   await Promise.all([first, second].map(({ socket }) => once(socket, "connect")));
-  // What Node's request says when its response is whole.
-  for (const { socket } of [first, second]) socket.emit("free");
-  expect(pool.take(other).isReused).toBe(false);
-  expect([pool.take(target), pool.take(target)]).toEqual([second, first]);
+  pool.keep(target, first);
+  pool.keep(target, second);
+  expect(pool.take(other, nobody).isReused).toBe(false);
+  expect([pool.take(target, nobody), pool.take(target, nobody)]).toEqual([second, first]);
   expect([first.isReused, second.isReused]).toEqual([true, true]);
-  expect(pool.take(target).isReused).toBe(false);
-  for (const { socket } of [first, second]) socket.emit("free");
+  expect(pool.take(target, nobody).isReused).toBe(false);
+  pool.keep(target, first);
   pool.close();
+  pool.keep(target, second);
   expect([first.socket.destroyed, second.socket.destroyed]).toEqual([true, true]);
-});
-
-test("a socket whose request was cancelled before it was connected is closed", async () => {
-  await using provider = await startRawProvider(() => {});
-  const pool = new SocketPool(lookup);
-  const { socket } = pool.take(parseTarget(provider.baseUrl));
-  socket.emit("free");
-  expect(socket.destroyed).toBe(true);
 });
 
 test("a socket that the provider closes while it is idle is not taken", async () => {
@@ -60,9 +54,9 @@ test("of many sockets that become idle at once 256 are kept", async () => {
   await using provider = await startRawProvider(() => {});
   const target = parseTarget(provider.baseUrl);
   const pool = new SocketPool(lookup);
-  const taken = Array.from({ length: 257 }, () => pool.take(target));
+  const taken = Array.from({ length: 257 }, () => pool.take(target, nobody));
   await Promise.all(taken.map(({ socket }) => once(socket, "connect")));
-  for (const { socket } of taken) socket.emit("free");
+  for (const socket of taken) pool.keep(target, socket);
   expect(taken.filter(({ socket }) => socket.destroyed)).toEqual([taken[256]]);
   pool.close();
 });

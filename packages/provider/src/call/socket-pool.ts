@@ -1,4 +1,3 @@
-import type { Agent } from "node:http";
 import { connect, isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { ProviderTarget } from "./target.ts";
@@ -16,20 +15,24 @@ const addressAttemptMs = 3_000;
 /** A provider that is silent for longer is probed by the system, so that one whose machine is away is noticed. */
 const aliveProbeMs = 1_000;
 
-/** For one request at a time, and perhaps for one after another. */
-export interface ProviderSocket {
-  readonly socket: Socket;
-  /** A response has come on it before: the provider may have closed it meanwhile. */
-  readonly isReused: boolean;
+/** What happens on a socket while a request uses it. */
+export interface SocketUser {
+  /** also after TLS */
+  onConnected(): void;
+  onData(chunk: Buffer): void;
+  onDrain(): void;
+  /** The server sends nothing more. */
+  onEnd(): void;
+  /** Last. @param error - why, unless one side closed it in order */
+  onClosed(error: NodeJS.ErrnoException | undefined): void;
 }
 
 /**
- * Sockets by target, the newest first. Node's agent does the same with three copies of a request's options and its own
- * events, which costs more than the request (docs/performance.md).
+ * Sockets by target, the newest first.
  */
 export class SocketPool {
   readonly #lookup: LookupFunction;
-  readonly #idle = new Map<ProviderTarget, KeptSocket[]>();
+  readonly #idle = new Map<ProviderTarget, ProviderSocket[]>();
   readonly #sessions = new WeakMap<ProviderTarget, Buffer>();
   #sweep: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -38,22 +41,30 @@ export class SocketPool {
     this.#lookup = lookup;
   }
 
-  /** One that is kept, or a new one that is kept later on. */
-  take(target: ProviderTarget): ProviderSocket {
+  /** One that is kept, or a new one. */
+  take(target: ProviderTarget, user: SocketUser): ProviderSocket {
     const idle = this.#idle.get(target);
     for (let kept = idle?.pop(); kept !== undefined; kept = idle?.pop()) {
-      if (!kept.socket.destroyed) return kept.use();
+      if (kept.use(user)) return kept;
     }
-    return new KeptSocket(this.open(target).socket, (kept) => this.#keep(target, kept));
+    return this.open(target, user);
   }
 
-  /** A new one, for a single request. */
-  open(target: ProviderTarget): ProviderSocket {
+  /** A new one. */
+  open(target: ProviderTarget, user: SocketUser): ProviderSocket {
     const options = dialOptions(target, this.#lookup);
     const socket = target.isSecure ? this.#openSecure(target, options) : connect(options);
-    // The request hears of it. Without a listener an error between two requests would end the process.
-    socket.on("error", ignore);
-    return { socket, isReused: false };
+    return new ProviderSocket(socket, target.isSecure ? "secureConnect" : "connect", user);
+  }
+
+  /** For another request: its response is whole, and the server keeps the connection. */
+  keep(target: ProviderTarget, socket: ProviderSocket): void {
+    let idle = this.#idle.get(target);
+    if (idle === undefined) this.#idle.set(target, (idle = []));
+    if (this.#isClosed || idle.length === maxIdlePerTarget) return void socket.destroy();
+    socket.rest();
+    idle.push(socket);
+    this.#sweep ??= setTimeout(() => this.#dropOld(), idleSocketMs).unref();
   }
 
   /** Closes those that are idle, now and later. */
@@ -61,7 +72,7 @@ export class SocketPool {
     this.#isClosed = true;
     clearTimeout(this.#sweep);
     for (const idle of this.#idle.values()) {
-      for (const { socket } of idle) socket.destroy();
+      for (const socket of idle) socket.destroy();
     }
     this.#idle.clear();
   }
@@ -78,16 +89,6 @@ export class SocketPool {
     return socket.setNoDelay(true).setKeepAlive(true, aliveProbeMs);
   }
 
-  /** @returns false when there are enough */
-  #keep(target: ProviderTarget, kept: KeptSocket): boolean {
-    let idle = this.#idle.get(target);
-    if (idle === undefined) this.#idle.set(target, (idle = []));
-    if (this.#isClosed || idle.length === maxIdlePerTarget) return false;
-    idle.push(kept);
-    this.#sweep ??= setTimeout(() => this.#dropOld(), idleSocketMs).unref();
-    return true;
-  }
-
   /** One timer for all: those of a target stand in the order in which they became idle. */
   #dropOld(): void {
     const nowMs = performance.now();
@@ -95,7 +96,7 @@ export class SocketPool {
     for (const [target, idle] of this.#idle) {
       const firstYoung = idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < idleSocketMs);
       const old = idle.splice(0, firstYoung < 0 ? idle.length : firstYoung);
-      for (const { socket } of old) socket.destroy();
+      for (const socket of old) socket.destroy();
       if (idle[0] === undefined) this.#idle.delete(target);
       else oldestMs = Math.min(oldestMs, idle[0].idleSinceMs);
     }
@@ -116,48 +117,51 @@ export function dialOptions(
   };
 }
 
-class KeptSocket implements ProviderSocket {
+/** For one request at a time, and perhaps for one after another. */
+export class ProviderSocket {
   readonly socket: Socket;
+  /** A response has come on it before: the provider may have closed it meanwhile. */
   isReused = false;
   idleSinceMs = 0;
-  #isIdle = false;
+  /** undefined while it is idle */
+  #user: SocketUser | undefined;
+  #error: NodeJS.ErrnoException | undefined;
 
-  /** @param keep - whether it may be used once more, which {@link use} decides */
-  constructor(socket: Socket, keep: (kept: KeptSocket) => boolean) {
+  constructor(socket: Socket, connected: "connect" | "secureConnect", user: SocketUser) {
     this.socket = socket;
-    // Emitted by Node's request: the response is whole and the server keeps the connection, or no request was written.
-    socket.on("free", () => {
-      if (this.#isIdle) return;
-      this.#isIdle = true;
-      this.idleSinceMs = performance.now();
-      if (socket.connecting || !socket.writable || !keep(this)) socket.destroy();
+    this.#user = user;
+    socket.once(connected, () => this.#user?.onConnected());
+    socket.on("drain", () => this.#user?.onDrain());
+    socket.on("data", (chunk: Buffer) => {
+      // Unrequested bytes would become the beginning of the next request's response.
+      if (this.#user === undefined) socket.destroy();
+      else this.#user.onData(chunk);
     });
-    // Unrequested bytes would become the beginning of the next request's response.
-    socket.on("data", () => {
-      if (this.#isIdle) socket.destroy();
+    socket.on("end", () => this.#user?.onEnd());
+    // `close` follows. Without a listener an error between two requests would end the process.
+    socket.on("error", (error) => {
+      this.#error = error;
     });
+    socket.on("close", () => this.#user?.onClosed(this.#error));
   }
 
-  use(): this {
-    this.#isIdle = false;
+  /** @returns false when the server has closed it meanwhile */
+  use(user: SocketUser): boolean {
+    const { socket } = this;
+    if (socket.destroyed || !socket.writable || socket.readableEnded) return false;
+    this.#user = user;
     this.isReused = true;
-    return this;
+    return true;
+  }
+
+  rest(): void {
+    this.#user = undefined;
+    // The reader of its response may have been behind at the end.
+    if (this.socket.isPaused()) this.socket.resume();
+    this.idleSinceMs = performance.now();
+  }
+
+  destroy(): void {
+    this.socket.destroy();
   }
 }
-
-function ignore(): void {}
-
-/**
- * In the place of an agent: such a request gets its socket from its caller. Node needs no more of an agent than
- * this; what it does with the socket afterwards depends on `keepAlive`.
- */
-function agentWithoutSockets(keepAlive: boolean): Agent {
-  const waiting = {
-    ...{ keepAlive, maxSockets: Number.POSITIVE_INFINITY, defaultPort: 80, protocol: "http:" },
-    addRequest() {},
-  };
-  return waiting as unknown as Agent;
-}
-
-export const keepingAgent = agentWithoutSockets(true);
-export const closingAgent = agentWithoutSockets(false);

@@ -1,0 +1,82 @@
+import type { ResponseHead } from "./provider-call.ts";
+
+/** The bytes are no HTTP/1.1 response; `message` says why not. */
+export class InvalidResponseError extends Error {
+  override readonly name = "InvalidResponseError";
+}
+
+export interface ParsedHead extends ResponseHead {
+  /** how the body is framed, or its length in bytes */
+  length: number | "chunked" | "until-close";
+  /** The server keeps the connection. */
+  isKept: boolean;
+}
+
+const statusLine = /^HTTP\/1\.([01]) (\d{3})(?: [^\0-\x08\x0a-\x1f\x7f]*)?$/;
+/** RFC 9110 §5.6.2 */
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** RFC 9110 §5.5: anything but control characters, and tabs */
+const fieldValue = /^[^\0-\x08\x0a-\x1f\x7f]*$/;
+
+/** The heads of a server's responses. They are often, byte for byte, the one before: then they are the same record. */
+export class ResponseHeads {
+  #text = "";
+  #parsed: ParsedHead | undefined;
+
+  /**
+   * @param text - Latin-1, without the empty line
+   * @throws {InvalidResponseError}
+   */
+  parse(text: string): ParsedHead {
+    if (this.#parsed === undefined || text !== this.#text) {
+      this.#parsed = parseHead(text);
+      this.#text = text;
+    }
+    return this.#parsed;
+  }
+}
+
+function parseHead(text: string): ParsedHead {
+  const [first = "", ...lines] = text.split("\r\n");
+  const [, minor, status] = statusLine.exec(first) ?? [];
+  if (status === undefined) throw new InvalidResponseError("its status line is malformed");
+  const headers: Record<string, string> = {};
+  const lengths: string[] = [];
+  const encodings: string[] = [];
+  const connection: string[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
+    const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "");
+    if (!token.test(name) || !fieldValue.test(value)) {
+      throw new InvalidResponseError("a header is malformed");
+    }
+    if (name === "content-length") lengths.push(value);
+    else if (name === "transfer-encoding") encodings.push(value);
+    else if (name === "connection") connection.push(value);
+    if (!Object.hasOwn(headers, name)) headers[name] = value;
+  }
+  const options = connection.join(",").toLowerCase();
+  return {
+    status: Number(status),
+    headers: Object.freeze(headers),
+    length: lengthOf(lengths, encodings),
+    isKept: minor === "1" ? !/\bclose\b/.test(options) : /\bkeep-alive\b/.test(options),
+  };
+}
+
+/** RFC 9112 §6.3. What is said twice is an attack or a mistake. */
+function lengthOf(lengths: readonly string[], encodings: readonly string[]): ParsedHead["length"] {
+  const [length] = lengths;
+  const [encoding] = encodings;
+  if (lengths.length + encodings.length > 1) {
+    throw new InvalidResponseError("it says twice how long its body is");
+  }
+  if (encoding !== undefined) {
+    if (encoding.toLowerCase() === "chunked") return "chunked";
+    throw new InvalidResponseError("its transfer-encoding is not chunked");
+  }
+  if (length === undefined) return "until-close";
+  if (!/^\d{1,15}$/.test(length)) throw new InvalidResponseError("its content-length is no number");
+  return Number(length);
+}
