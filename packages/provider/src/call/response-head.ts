@@ -12,11 +12,11 @@ export interface ParsedHead extends ResponseHead {
   isKept: boolean;
 }
 
-const statusLine = /^HTTP\/1\.([01]) (\d{3})(?: [^\0-\x08\x0a-\x1f\x7f]*)?$/;
+const statusLine = /^HTTP\/1\.([01]) (\d{3})(?: [\t\u0020-\u007e\u0080-\u00ff]*)?$/;
 /** RFC 9110 §5.6.2 */
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** RFC 9110 §5.5: anything but control characters, and tabs */
-const fieldValue = /^[^\0-\x08\x0a-\x1f\x7f]*$/;
+/** RFC 9110 §5.5: no control characters but tabs */
+const fieldValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
 /** The heads of a server's responses. They are often, byte for byte, the one before: then they are the same record. */
 export class ResponseHeads {

@@ -165,7 +165,9 @@ export class ResponseReader {
       if (line !== "") throw new InvalidResponseError("a chunk is longer than it says");
       this.#state = "chunk-size";
     } else if (this.#state === "chunk-size") {
-      const size = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[^\0-\x08\x0a-\x1f\x7f]*)?$/.exec(line)?.[1];
+      const size = /^([0-9a-fA-F]{1,12})[ \t]*(?:;[\t\u0020-\u007e\u0080-\u00ff]*)?$/.exec(
+        line,
+      )?.[1];
       if (size === undefined) throw new InvalidResponseError("the size of a chunk is no number");
       const bytes = Number.parseInt(size, 16);
       if (bytes === 0) this.#state = "trailers";

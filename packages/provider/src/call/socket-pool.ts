@@ -61,7 +61,7 @@ export class SocketPool {
   keep(target: ProviderTarget, socket: ProviderSocket): void {
     let idle = this.#idle.get(target);
     if (idle === undefined) this.#idle.set(target, (idle = []));
-    if (this.#isClosed || idle.length === maxIdlePerTarget) return void socket.destroy();
+    if (this.#isClosed || idle.length === maxIdlePerTarget) return socket.destroy();
     socket.rest();
     idle.push(socket);
     this.#sweep ??= setTimeout(() => this.#dropOld(), idleSocketMs).unref();
