@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClock, systemTime, startSweep } from "./clock.ts";
-import { createPasswordAttempts } from "./credentials/throttle.ts";
+import { Throttle } from "./credentials/throttle.ts";
 import { LivenessTracker } from "./domain/liveness.ts";
 import { aParticipant } from "./domain/room.fixture.ts";
 
@@ -100,11 +100,11 @@ describe("the sweep", () => {
 
   test("finds nothing in the future of what was handled between waking up and it", () => {
     const { time, clock, period } = sweeping();
-    const attempts = createPasswordAttempts({ burst: 1, intervalMs: 2_000 });
+    const attempts = new Throttle({ burst: 1, intervalMs: 2_000 });
     const liveness = new LivenessTracker(30_000, 250);
     period();
     time.monotonicMs += 3_600_000;
-    attempts.recordFailure("ada", clock.nowMs());
+    attempts.record("ada", clock.nowMs());
     const participant = aParticipant({ id: "ada", lastSeenMs: clock.nowMs() });
     liveness.watch(participant);
     period();

@@ -2,7 +2,7 @@ import { createRequestSchemas, resolveLimits } from "@roomhub/protocol";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createClock, startSweep, type SweepTasks, systemTime } from "./clock.ts";
-import { createPasswordAttempts } from "./credentials/throttle.ts";
+import { Throttle } from "./credentials/throttle.ts";
 import { PasswordGate } from "./credentials/password-gate.ts";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
 import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
@@ -15,7 +15,7 @@ import { TunnelOpenings, TunnelResumes } from "./domain/tunnel-openings.ts";
 import { HubError } from "./errors.ts";
 import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
-import { createPace } from "./pace.ts";
+import { createBatch } from "./batch.ts";
 import { interfaceAddresses, packageVersion, urlHost } from "./host.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";
@@ -40,7 +40,7 @@ import { OneByOne } from "./one-by-one.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { isOwnRequest } from "./operations/ownership.ts";
 import { expireParticipants } from "./operations/participants.ts";
-import { BudgetUpdates, LoadedUpdates } from "./domain/paced-updates.ts";
+import { BudgetUpdates, LoadedUpdates } from "./domain/batched-updates.ts";
 import {
   announceBudgets,
   participantRests,
@@ -157,7 +157,7 @@ function partsForHomes(basis: Basis, life: Life, parts: () => HubParts): HomesPa
 }
 
 function createEvents({ bootId, limits, log, nowMs, wallMs }: Basis, homes: HubHomes | undefined) {
-  const batch = createPace(eventGapMs, () => systemTime.monotonicMs());
+  const batch = createBatch(eventGapMs, () => systemTime.monotonicMs());
   const bus = new EventBus(bootId, batch, () => homes?.events.tick());
   const emit = createEmitter(bus, log, wallMs, nowMs, homes?.handOvers.events.divert);
   return { bus, emit, streams: new EventStreams(bus, limits, nowMs) };
@@ -209,7 +209,7 @@ function createOperations(
       },
       nowMs,
     ),
-    roomCreations: createPasswordAttempts({
+    roomCreations: new Throttle({
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),

@@ -1,4 +1,4 @@
-import { attemptKey, createPasswordAttempts, type PasswordAttempts } from "./throttle.ts";
+import { Throttle } from "./throttle.ts";
 import { type Guess, type PasswordResult, SlowChecks, type SlowGuess } from "./slow-checks.ts";
 import type { RoomPassword } from "./passwords.ts";
 
@@ -29,9 +29,9 @@ const manyChecks = 1_000;
  * caller, not for the room. Once a room's total is spent, only callers that gave its password within 24 h are checked.
  */
 export class PasswordGate {
-  readonly #attempts: PasswordAttempts;
+  readonly #guesses: Throttle;
   /** by caller at all rooms: for the order, never for a refusal */
-  readonly #checksUsed: PasswordAttempts;
+  readonly #checksUsed: Throttle;
   readonly #perRoomAndMinute: number;
   readonly #rooms = new WeakMap<RoomPassword, RoomGuesses>();
   readonly #slowChecks: SlowChecks;
@@ -40,8 +40,8 @@ export class PasswordGate {
   /** @param nowMs - monotonic */
   constructor(limits: GateLimits, nowMs: () => number) {
     const { burst, intervalMs, perRoomAndMinute, maxWaiting = 10_000 } = limits;
-    this.#attempts = createPasswordAttempts({ burst, intervalMs });
-    this.#checksUsed = createPasswordAttempts({ burst: manyChecks, intervalMs });
+    this.#guesses = new Throttle({ burst, intervalMs });
+    this.#checksUsed = new Throttle({ burst: manyChecks, intervalMs });
     this.#perRoomAndMinute = perRoomAndMinute;
     this.#nowMs = nowMs;
     const rules = {
@@ -57,7 +57,7 @@ export class PasswordGate {
     if (refusal !== undefined) return refusal;
     const { password, roomPassword } = guess;
     if (password === undefined) {
-      this.#attempts.recordFailure(keyOf(guess), this.#nowMs());
+      this.#guesses.record(keyOf(guess), this.#nowMs());
       return { kind: "wrong" };
     }
     // Counted in the same turn of the event loop: of a thousand sent at once none is checked before another was counted.
@@ -68,8 +68,8 @@ export class PasswordGate {
 
   memoryOf(roomCode: string, roomPassword: RoomPassword): GateMemory {
     const nowMs = this.#nowMs();
-    const prefix = attemptKey(roomCode, "");
-    const callers = this.#attempts
+    const prefix = guessKey(roomCode, "");
+    const callers = this.#guesses
       .all(prefix, nowMs)
       .map(([key, untilFullMs]): [string, number] => [key.slice(prefix.length), untilFullMs]);
     return { ...this.#guessesAt(roomPassword).memory(nowMs), callers };
@@ -82,12 +82,12 @@ export class PasswordGate {
     this.#rooms.delete(roomPassword);
     this.#guessesAt(roomPassword).remember(memory, nowMs);
     for (const [caller, untilFullMs] of memory.callers)
-      this.#attempts.restore(attemptKey(roomCode, caller), untilFullMs, nowMs);
+      this.#guesses.restore(guessKey(roomCode, caller), untilFullMs, nowMs);
   }
 
   #refusalOf(guess: Guess): PasswordResult | undefined {
     const nowMs = this.#nowMs();
-    const callerMs = this.#attempts.retryAfterMs(keyOf(guess), nowMs);
+    const callerMs = this.#guesses.retryAfterMs(keyOf(guess), nowMs);
     if (callerMs > 0) return { kind: "throttled", by: "caller", retryAfterMs: callerMs };
     const room = this.#guessesAt(guess.roomPassword);
     const roomMs = room.isKnown(guess.caller, nowMs) ? 0 : room.retryAfterMs(nowMs);
@@ -101,8 +101,8 @@ export class PasswordGate {
       room.recordRight(guess.caller, nowMs);
       return { kind: "right" };
     }
-    this.#attempts.recordFailure(keyOf(guess), nowMs);
-    this.#checksUsed.recordFailure(guess.caller, nowMs);
+    this.#guesses.record(keyOf(guess), nowMs);
+    this.#checksUsed.record(guess.caller, nowMs);
     room.recordWrong(nowMs);
     return { kind: "wrong" };
   }
@@ -117,7 +117,7 @@ export class PasswordGate {
 }
 
 function keyOf({ roomCode, caller }: Guess): string {
-  return attemptKey(roomCode, caller);
+  return guessKey(roomCode, caller);
 }
 
 const minuteMs = 60_000;
@@ -184,4 +184,9 @@ class RoomGuesses {
     const rightAtMs = this.#rightAtMs.get(caller);
     return rightAtMs !== undefined && nowMs - rightAtMs <= knownMs;
   }
+}
+
+/** @param caller - "" for the prefix of all callers of the room */
+function guessKey(roomCode: string, caller: string): string {
+  return `${roomCode} ${caller}`;
 }

@@ -59,7 +59,7 @@ export class EventBus {
   #hubWideCount = 0;
 
   /**
-   * @param later - calls back when what was published meanwhile shall leave, see {@link createPace}
+   * @param later - calls back when what was published meanwhile shall leave, see {@link createBatch}
    * @param onWatch - what is watched has changed; in a cluster, others have other rooms
    */
   constructor(bootId: string, later: (flush: () => void) => void, onWatch?: () => void) {

@@ -1,8 +1,6 @@
 import { SURFACES } from "@roomhub/protocol";
 import { deleteAlias, listAliases, postAlias } from "./handlers/aliases.ts";
-import { listHubs } from "./handlers/hubs.ts";
-import { getHealth } from "./handlers/health.ts";
-import { getModel, listModels } from "./handlers/models.ts";
+import { getHealth, listHubs } from "./handlers/hub.ts";
 import {
   deleteParticipant,
   getParticipant,
@@ -12,9 +10,15 @@ import {
   postParticipantHeartbeat,
   putParticipant,
 } from "./handlers/participants.ts";
-import { listRequests } from "./handlers/requests.ts";
-import { getRoute } from "./handlers/route-explanation.ts";
-import { getRoom, listRooms, postRoom } from "./handlers/rooms.ts";
+import {
+  getModel,
+  getRoom,
+  getRoute,
+  listModels,
+  listRequests,
+  listRooms,
+  postRoom,
+} from "./handlers/rooms.ts";
 import type { HttpMethod, JsonHandler, Route } from "./route.ts";
 
 function json(method: HttpMethod, path: string, handle: JsonHandler): Route {

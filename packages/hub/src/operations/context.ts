@@ -1,5 +1,5 @@
 import type { Limits } from "@roomhub/protocol";
-import type { PasswordAttempts } from "../credentials/throttle.ts";
+import type { Throttle } from "../credentials/throttle.ts";
 import type { PasswordGate } from "../credentials/password-gate.ts";
 import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
@@ -12,7 +12,7 @@ import type { Trials } from "../domain/trials.ts";
 import type { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { OneByOne } from "../one-by-one.ts";
-import type { BudgetUpdates, LoadedUpdates } from "../domain/paced-updates.ts";
+import type { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts";
 
 /** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";
@@ -104,7 +104,7 @@ export interface OperationContext {
   /** by room code */
   roomPasswords: Map<string, RoomPassword>;
   passwordGate: PasswordGate;
-  roomCreations: PasswordAttempts;
+  roomCreations: Throttle;
   tunnelOpenings: TunnelOpenings;
   tunnelResumes: TunnelResumes;
   budgetUpdates: BudgetUpdates;

@@ -1,5 +1,5 @@
 import { resolveLimits, type JoinRequest, type Limits, type Room } from "@roomhub/protocol";
-import { createPasswordAttempts } from "../credentials/throttle.ts";
+import { Throttle } from "../credentials/throttle.ts";
 import { PasswordGate } from "../credentials/password-gate.ts";
 import { createPasswordKeeper } from "../credentials/passwords.ts";
 import { AuthHeaderVault } from "../credentials/vault.ts";
@@ -12,7 +12,7 @@ import { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { newPlacing } from "../domain/room.ts";
-import { BudgetUpdates, LoadedUpdates } from "../domain/paced-updates.ts";
+import { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts";
 import { OneByOne } from "../one-by-one.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
@@ -130,7 +130,7 @@ export function createOffice(
       },
       () => nowMs,
     ),
-    roomCreations: createPasswordAttempts({
+    roomCreations: new Throttle({
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),

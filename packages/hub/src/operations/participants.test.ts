@@ -495,8 +495,8 @@ describe("lists", () => {
 
   test("of models show the participants online, routable ones first", async () => {
     const { context, room } = await filled();
-    const models = listModels(context, room);
-    expect(models.object).toBe("list");
+    const models = listModels(context, room, "openai");
+    expect(models).toHaveProperty("object", "list");
     expect(models.data.map(({ id }) => id)).toEqual(["a", "b"]);
   });
 
@@ -508,14 +508,14 @@ describe("lists", () => {
     ["*", "a"],
   ])("one model by %s is the participant that would get a request now", async (name, id) => {
     const { context, room } = await filled();
-    expect(getModel(context, room, name).id).toBe(id);
+    expect(getModel(context, room, name, "openai").id).toBe(id);
   });
 
   test("one model whose participant is full is still shown", async () => {
     const office = createOffice();
     const { participant } = await office.join();
     participant.load.active = participant.load.limit;
-    expect(getModel(office.context, office.room, "ada").id).toBe("ada");
+    expect(getModel(office.context, office.room, "ada", "openai").id).toBe("ada");
   });
 
   test.each([
@@ -523,7 +523,9 @@ describe("lists", () => {
     ["gpt-4", "model_not_found", 404],
   ])("one model %s is %s", async (name, code, status) => {
     const { context, room } = await filled();
-    expect(() => getModel(context, room, name)).toThrow(expect.objectContaining({ code, status }));
+    expect(() => getModel(context, room, name, "openai")).toThrow(
+      expect.objectContaining({ code, status }),
+    );
   });
 });
 

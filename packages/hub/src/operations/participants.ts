@@ -1,6 +1,7 @@
 import type {
   AnthropicModel,
   AnthropicModelList,
+  ErrorShape,
   HeartbeatResponse,
   ModelEntry,
   ModelList,
@@ -101,31 +102,27 @@ export async function leaveParticipant(
   await context.registrations?.changed(participant);
 }
 
-/** Interface §2: all that are online. */
-export function listModels({ registry, nowMs }: OperationContext, code: string): ModelList {
-  return { object: "list", data: modelViews(registry.room(code), nowMs()) };
-}
-
-/** The same participants and the room's aliases, in Anthropic's shape. Contract §4, "Models list". */
-export function listAnthropicModels(
+/** Interface §2: all that are online. In Anthropic's shape with the room's aliases, contract §4, "Models list". */
+export function listModels(
   { registry, nowMs }: OperationContext,
   code: string,
-): AnthropicModelList {
-  return anthropicModels(registry.room(code), nowMs());
+  shape: ErrorShape,
+): ModelList | AnthropicModelList {
+  const room = registry.room(code);
+  return shape === "anthropic"
+    ? anthropicModels(room, nowMs())
+    : { object: "list", data: modelViews(room, nowMs()) };
 }
 
-/** `GET …/models/:id`: a participant id or any selector form; shows the participant that would get a request now. Contract §4. */
-export function getModel(context: OperationContext, code: string, name: string): ModelEntry {
-  return modelView(servingNow(context, context.registry.room(code), name), context.nowMs());
-}
-
-/** The same in Anthropic's shape. */
-export function getAnthropicModel(
+/** `GET …/models/:id`: an id or any selector form; shows the participant that would get a request now. Contract §4. */
+export function getModel(
   context: OperationContext,
   code: string,
   name: string,
-): AnthropicModel {
-  return anthropicModel(servingNow(context, context.registry.room(code), name));
+  shape: ErrorShape,
+): ModelEntry | AnthropicModel {
+  const serving = servingNow(context, context.registry.room(code), name);
+  return shape === "anthropic" ? anthropicModel(serving) : modelView(serving, context.nowMs());
 }
 
 function servingNow({ nowMs }: OperationContext, room: Room, name: string): Participant {

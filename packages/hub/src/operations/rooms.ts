@@ -30,7 +30,7 @@ export async function createRoom(
     });
   }
   makeSpace(context);
-  roomCreations.recordFailure(peer.throttleKey, nowMs);
+  roomCreations.record(peer.throttleKey, nowMs);
   const password = request.password ?? undefined;
   const { token, digest } = mintHostToken();
   let room = newRoom(context, request, digest);

@@ -2,12 +2,12 @@ import * as aliases from "../../operations/aliases.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import { HubError } from "../../errors.ts";
 import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
-import { param, parse } from "./parse.ts";
+import { ok, param, parse } from "./parse.ts";
 
 /** `GET …/aliases`. Contract §3, "Aliases". */
 export function listAliases(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   const code = param(request, "code");
-  return { status: 200, body: { aliases: aliases.listAliases(operations, code) } };
+  return ok({ aliases: aliases.listAliases(operations, code) });
 }
 
 /** `POST …/aliases`. Contract §3, "Aliases". */
@@ -38,5 +38,5 @@ export async function deleteAlias(
     });
   }
   await aliases.deleteAlias(operations, code, pattern, request.peer);
-  return { status: 200, body: { success: true } };
+  return ok({ success: true });
 }

@@ -1,6 +1,6 @@
 import { parseBody } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import type { RouteRequest } from "../route.ts";
+import type { RouteRequest, RouteResponse } from "../route.ts";
 
 /** Anything with a zod schema's shape, so that handlers need no zod of their own. */
 type Schema = Parameters<typeof parseBody>[0];
@@ -18,4 +18,8 @@ export function param(request: RouteRequest, name: string): string {
   const value = request.params[name];
   if (value === undefined) throw new Error(`the route has no parameter ${name}`);
   return value;
+}
+
+export function ok(body: unknown): RouteResponse {
+  return { status: 200, body };
 }

@@ -12,7 +12,7 @@ import { getRoom } from "../../operations/rooms.ts";
 import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
 import { tunnelUrl } from "../tunnels/tunnel-url.ts";
 import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
-import { param, parse } from "./parse.ts";
+import { ok, param, parse } from "./parse.ts";
 
 /** `POST /rooms/:code/join`. Interface §4. */
 export async function postJoin(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
@@ -59,47 +59,32 @@ export async function deleteParticipant(
 ): Promise<RouteResponse> {
   const code = param(request, "code");
   await participants.leaveParticipant(operations, code, param(request, "id"), request.peer);
-  return { status: 200, body: { success: true } };
+  return ok({ success: true });
 }
 
 /** `GET …/participants`. Interface §4. */
 export function listParticipants(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  return {
-    status: 200,
-    body: { participants: participants.listParticipants(operations, param(request, "code")) },
-  };
+  const code = param(request, "code");
+  return ok({ participants: participants.listParticipants(operations, code) });
 }
 
 /** `GET /v1/rooms/:code/participants/:id`. Contract §1. */
 export function getParticipant(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  const participant = participants.getParticipant(
-    operations,
-    param(request, "code"),
-    param(request, "id"),
-  );
-  return { status: 200, body: { participant } };
+  const [code, id] = [param(request, "code"), param(request, "id")];
+  return ok({ participant: participants.getParticipant(operations, code, id) });
 }
 
-/** `POST /rooms/:code/health` — a participant says it is alive. Interface §3. */
-export function postHeartbeat(
-  request: RouteRequest,
-  { operations, schemas }: RouteDeps,
-): RouteResponse {
+/** `POST /rooms/:code/health`: a participant says it is alive. Interface §3. */
+export function postHeartbeat(request: RouteRequest, deps: RouteDeps): RouteResponse {
   const code = param(request, "code");
-  const { id } = parse(schemas.heartbeat, request.body);
-  return { status: 200, body: participants.recordHeartbeat(operations, code, id, request.peer) };
+  const { id } = parse(deps.schemas.heartbeat, request.body);
+  return ok(participants.recordHeartbeat(deps.operations, code, id, request.peer));
 }
 
 /** `POST /v1/rooms/:code/participants/:id/heartbeat`: the same; a body is not needed. Contract §1. */
-export function postParticipantHeartbeat(
-  request: RouteRequest,
-  { operations }: RouteDeps,
-): RouteResponse {
-  const id = param(request, "id");
-  return {
-    status: 200,
-    body: participants.recordHeartbeat(operations, param(request, "code"), id, request.peer),
-  };
+export function postParticipantHeartbeat(request: RouteRequest, deps: RouteDeps): RouteResponse {
+  const [code, id] = [param(request, "code"), param(request, "id")];
+  return ok(participants.recordHeartbeat(deps.operations, code, id, request.peer));
 }
 
 type Joined = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token" | "clientKey"> & {

@@ -1,15 +1,15 @@
-import type { RoomListResponse } from "@roomhub/protocol";
+import { type RoomListResponse, RouteQuestion } from "@roomhub/protocol";
+import { listRequests as requestsIn } from "../../inference/in-flight.ts";
+import { explainRoute } from "../../operations/explain-route.ts";
+import * as participants from "../../operations/participants.ts";
 import * as rooms from "../../operations/rooms.ts";
-import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
-import { param, parse } from "./parse.ts";
+import type { RouteDeps, RouteRequest, RouteResponse } from "../route.ts";
+import { ok, param, parse } from "./parse.ts";
 
 /** `POST /rooms`. Interface §4. */
-export async function postRoom(
-  request: RouteRequest,
-  { operations, schemas }: RouteDeps,
-): Promise<RouteResponse> {
-  const room = parse(schemas.createRoom, request.body);
-  return { status: 201, body: await rooms.createRoom(operations, room, request.peer) };
+export async function postRoom(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
+  const room = parse(deps.schemas.createRoom, request.body);
+  return { status: 201, body: await rooms.createRoom(deps.operations, room, request.peer) };
 }
 
 /** `GET /rooms`. Interface §4; contract §8 for several hubs. */
@@ -17,21 +17,46 @@ export async function listRooms(
   _request: RouteRequest,
   { operations, cluster, piped }: RouteDeps,
 ): Promise<RouteResponse> {
-  // Another hub asks for what it does not know itself.
-  if (piped !== undefined) return listed({ rooms: rooms.listRoomsInUse(operations) });
+  // Another hub requests what it does not know itself.
+  if (piped !== undefined) return ok({ rooms: rooms.listRoomsInUse(operations) });
   const elsewhere = await cluster?.roomsElsewhere();
   const { unreachable = [] } = elsewhere ?? {};
-  return listed({
+  const body: RoomListResponse = {
     rooms: rooms.listRooms(operations, elsewhere?.rooms),
     ...(unreachable.length === 0 ? {} : { unreachable: [...unreachable] }),
-  });
-}
-
-function listed(body: RoomListResponse): RouteResponse {
-  return { status: 200, body };
+  };
+  return ok(body);
 }
 
 /** `GET /rooms/:code`. Contract §1. */
 export function getRoom(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  return { status: 200, body: { room: rooms.getRoom(operations, param(request, "code")) } };
+  return ok({ room: rooms.getRoom(operations, param(request, "code")) });
+}
+
+/** `GET …/models`. Interface §2, model list entry; for Anthropic's clients contract §4. */
+export function listModels(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
+  return ok(participants.listModels(operations, param(request, "code"), request.shape));
+}
+
+/** `GET …/models/:id`: an id or any selector form, percent-encoded. Contract §4. */
+export function getModel(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
+  const [code, name] = [param(request, "code"), param(request, "model")];
+  return ok(participants.getModel(operations, code, name, request.shape));
+}
+
+/** `GET …/requests`: the requests that run or wait now. Contract §5, "Detail". */
+export function listRequests(request: RouteRequest, deps: RouteDeps): RouteResponse {
+  const { code } = rooms.getRoom(deps.operations, param(request, "code"));
+  return ok({ requests: requestsIn(deps.inference, code) });
+}
+
+/** `GET …/route?model=…&protocol=…`: where a request would go now, and why. */
+export function getRoute(
+  request: RouteRequest,
+  { operations, inference }: RouteDeps,
+): RouteResponse {
+  const { code } = rooms.getRoom(operations, param(request, "code"));
+  const question = parse(RouteQuestion, Object.fromEntries(request.query));
+  const waiting = inference.dispatch.queues.sizeOf(code);
+  return ok(explainRoute(operations, code, { ...question, waiting }));
 }

@@ -3,29 +3,29 @@ import { isResting } from "./readiness.ts";
 
 const pauseMs = 5_000;
 
-interface PacedUpdatesRule {
+interface BatchRule {
   /** What an event shows of the participant, as one text that can be compared. */
   shownOf: (participant: Participant, nowMs: number) => string;
   /** the same of a participant of which nothing was announced */
   blank: string;
-  /** Whether that becomes another text as time passes, without a note. */
+  /** Whether that text changes as time passes, without a note. */
   changesByTime: (participant: Participant, nowMs: number) => boolean;
 }
 
 /**
- * When a change is announced that may come often: at once, but at most once in 5 s per participant. A change that is
- * undone by then is not announced. Contract §5.
+ * When frequent changes are announced: at once, but at most once in 5 s per participant. A change that is undone by then is
+ * not announced. Contract §5.
  */
-export class PacedUpdates {
-  readonly #rule: PacedUpdatesRule;
+export class BatchedUpdates {
+  readonly #rule: BatchRule;
   readonly #announced = new WeakMap<Participant, { shown: string; atMs: number }>();
   readonly #changed = new Set<Participant>();
 
-  constructor(rule: PacedUpdatesRule) {
+  constructor(rule: BatchRule) {
     this.#rule = rule;
   }
 
-  /** What is shown of it may be different now. */
+  /** What events show of it may have changed. */
   note(participant: Participant): void {
     this.#changed.add(participant);
   }
@@ -36,7 +36,7 @@ export class PacedUpdates {
     this.#announced.set(participant, { shown, atMs: nowMs });
   }
 
-  /** Takes out those that are to be announced now; they count as announced. */
+  /** The participants to announce now; they count as announced. */
   takeDue(nowMs: number): Participant[] {
     const { shownOf, blank, changesByTime } = this.#rule;
     const due: Participant[] = [];
@@ -53,25 +53,22 @@ export class PacedUpdates {
   }
 }
 
-/** No participant serves a longer one, and listings of the whole machine repeat it. */
+/** No participant serves a longer name, and listings of the whole machine repeat it. */
 const longestName = 256;
 const nothingShown = JSON.stringify([undefined]);
 
-/**
- * When a change of the models that a server has loaded is announced: at once, but at most once in 5 s per participant.
- * Contract §5. A change that was undone by then is not announced.
- */
-export class LoadedUpdates {
+/** Which changes of the models that a server has loaded are announced. Contract §5. */
+export class LoadedUpdates extends BatchedUpdates {
   readonly #reports = new WeakMap<Participant, string>();
-  readonly #paced = new PacedUpdates({
-    shownOf,
-    blank: nothingShown,
-    changesByTime: () => false,
-  });
+
+  constructor() {
+    const shownOf = ({ learned }: Participant) => JSON.stringify([learned.loadedModels]);
+    super({ shownOf, blank: nothingShown, changesByTime: () => false });
+  }
 
   /**
-   * A participant's agent, or the hub, reports what its server has loaded; undefined when the server does not say. That
-   * holds for all participants of the machine. A report that repeats the one before may be older than another's, and
+   * A participant's agent, or the hub, reports the loaded models; undefined when the server does not say. The report holds
+   * for all participants of the machine. One that repeats the report before may be older than another participant's, and
    * changes nothing.
    */
   report(participant: Participant, reported: readonly string[] | undefined): void {
@@ -83,60 +80,36 @@ export class LoadedUpdates {
     this.#reports.set(participant, report);
     for (const each of participant.load.machine?.members ?? [participant]) {
       each.learned.loadedModels = models;
-      this.#paced.note(each);
+      this.note(each);
     }
   }
-
-  /** See {@link PacedUpdates.noteAnnounced}. */
-  noteAnnounced(participant: Participant, nowMs: number): void {
-    this.#paced.noteAnnounced(participant, nowMs);
-  }
-
-  /** See {@link PacedUpdates.takeDue}. */
-  takeDue(nowMs: number): Participant[] {
-    return this.#paced.takeDue(nowMs);
-  }
 }
-
-function shownOf({ learned: { loadedModels } }: Participant): string {
-  return JSON.stringify([loadedModels]);
-}
-
-const noBudget = JSON.stringify([undefined, undefined, undefined, false]);
 
 /**
  * Which changes of budgets are announced. Contract §5: a step of 10 % of the day's tokens, other limits, and whether the
- * participant refuses requests for its budget; at most one event in 5 s.
+ * participant refuses requests for its budget.
  */
-export class BudgetUpdates {
-  readonly #paced = new PacedUpdates({
-    shownOf: shownBudget,
-    blank: noBudget,
-    changesByTime: (participant, nowMs) => isResting(participant, () => nowMs),
-  });
+export class BudgetUpdates extends BatchedUpdates {
   readonly #resting = new Set<Participant>();
 
-  /** The budget of a participant, or its rest, is another one. */
-  note(participant: Participant): void {
-    this.#paced.note(participant);
+  constructor() {
+    super({
+      shownOf: shownBudget,
+      blank: JSON.stringify([undefined, undefined, undefined, false]),
+      changesByTime: (participant, nowMs) => isResting(participant, () => nowMs),
+    });
+  }
+
+  override note(participant: Participant): void {
+    super.note(participant);
     if (participant.load.restsUntilMs !== undefined) this.#resting.add(participant);
   }
 
-  /** Takes out those whose rest is over, whether or not it was announced. */
+  /** The participants whose rest is over, announced or not; each once. */
   takeRested(nowMs: number): Participant[] {
     const rested = [...this.#resting].filter((one) => !isResting(one, () => nowMs));
     for (const participant of rested) this.#resting.delete(participant);
     return rested;
-  }
-
-  /** See {@link PacedUpdates.noteAnnounced}. */
-  noteAnnounced(participant: Participant, nowMs: number): void {
-    this.#paced.noteAnnounced(participant, nowMs);
-  }
-
-  /** See {@link PacedUpdates.takeDue}. */
-  takeDue(nowMs: number): Participant[] {
-    return this.#paced.takeDue(nowMs);
   }
 }
 
@@ -146,10 +119,6 @@ function shownBudget(participant: Participant, nowMs: number): string {
     tokensPerDay === undefined || remainingTokens === undefined
       ? undefined
       : Math.ceil((10 * remainingTokens) / tokensPerDay);
-  return JSON.stringify([
-    tokensPerDay,
-    requestsPerMinute,
-    step,
-    isResting(participant, () => nowMs),
-  ]);
+  const isRefusing = isResting(participant, () => nowMs);
+  return JSON.stringify([tokensPerDay, requestsPerMinute, step, isRefusing]);
 }

@@ -1,24 +1,22 @@
 /**
- * For work that may wait a little: what comes alone is done at the end of its turn of the event loop, what comes often is
+ * For work that may wait a little: a lone piece of work is done at the end of its turn of the event loop, frequent work is
  * done together, once in `gapMs`.
  *
  * @param nowMs - monotonic
  * @param wait - calls back after so many ms, or for 0 at the end of the turn
  */
-export function createPace(
+export function createBatch(
   gapMs: number,
   nowMs: () => number,
   wait: (work: () => void, ms: number) => void = waitForReal,
 ): (work: () => void) => void {
   let lastMs = Number.NEGATIVE_INFINITY;
   return (work) => {
-    wait(
-      () => {
-        lastMs = nowMs();
-        work();
-      },
-      Math.max(0, lastMs + gapMs - nowMs()),
-    );
+    const waitMs = Math.max(0, lastMs + gapMs - nowMs());
+    wait(() => {
+      lastMs = nowMs();
+      work();
+    }, waitMs);
   };
 }
 

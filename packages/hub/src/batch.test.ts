@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { createPace } from "./pace.ts";
+import { createBatch } from "./batch.ts";
 
 /** What has to wait, and how long. */
-function paced(gapMs: number) {
+function batched(gapMs: number) {
   const time = { ms: 1_000 };
   const waits: { work: () => void; ms: number }[] = [];
-  const pace = createPace(
+  const batch = createBatch(
     gapMs,
     () => time.ms,
     (work, ms) => waits.push({ work, ms }),
@@ -15,7 +15,7 @@ function paced(gapMs: number) {
     ...{ time, done },
     /** @returns the ms that it is made to wait */
     add: (what: string): number | undefined => {
-      pace(() => done.push(what));
+      batch(() => done.push(what));
       return waits.at(-1)?.ms;
     },
     /** All that waited is done, now. */
@@ -24,7 +24,7 @@ function paced(gapMs: number) {
 }
 
 test("what comes first, or after a pause, is done at the end of its turn", () => {
-  const { time, add, comeDue, done } = paced(10);
+  const { time, add, comeDue, done } = batched(10);
   expect(add("first")).toBe(0);
   comeDue();
   time.ms += 10;
@@ -34,7 +34,7 @@ test("what comes first, or after a pause, is done at the end of its turn", () =>
 });
 
 test("what comes soon after waits for what is left of the gap", () => {
-  const { time, add, comeDue, done } = paced(10);
+  const { time, add, comeDue, done } = batched(10);
   add("first");
   time.ms += 3;
   comeDue();
@@ -48,7 +48,7 @@ test("what comes soon after waits for what is left of the gap", () => {
 });
 
 test("by itself it waits for the real end of the turn, and for real milliseconds", async () => {
-  const pace = createPace(1, () => performance.now());
-  await new Promise<void>((resolve) => pace(resolve));
-  await new Promise<void>((resolve) => pace(resolve));
+  const batch = createBatch(1, () => performance.now());
+  await new Promise<void>((resolve) => batch(resolve));
+  await new Promise<void>((resolve) => batch(resolve));
 });

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { PacedUpdates, LoadedUpdates, BudgetUpdates } from "./paced-updates.ts";
+import { BatchedUpdates, LoadedUpdates, BudgetUpdates } from "./batched-updates.ts";
 import type { Participant } from "./participant.ts";
 import { Machines } from "./slots.ts";
 import { aParticipant } from "./room.fixture.ts";
 
-function createPaced(changesByTime = false) {
+function createUpdates(changesByTime = false) {
   const participant = {} as Participant;
   const state = { shown: "blank" };
-  const paced = new PacedUpdates({
+  const updates = new BatchedUpdates({
     shownOf: () => state.shown,
     blank: "blank",
     changesByTime: () => changesByTime,
@@ -15,51 +15,51 @@ function createPaced(changesByTime = false) {
   return {
     change(shown: string): void {
       state.shown = shown;
-      paced.note(participant);
+      updates.note(participant);
     },
     showByTime(shown: string): void {
       state.shown = shown;
     },
-    dueAt: (nowMs: number) => paced.takeDue(nowMs).length,
+    dueAt: (nowMs: number) => updates.takeDue(nowMs).length,
     announceAt: (nowMs: number) => {
-      paced.noteAnnounced(participant, nowMs);
+      updates.noteAnnounced(participant, nowMs);
     },
   };
 }
 
 test("the first change is announced at once, the next 5 s later", () => {
-  const paced = createPaced();
-  paced.change("a");
-  expect(paced.dueAt(1)).toBe(1);
-  paced.change("b");
-  expect(paced.dueAt(5_000)).toBe(0);
-  expect(paced.dueAt(5_001)).toBe(1);
-  expect(paced.dueAt(20_000)).toBe(0);
+  const updates = createUpdates();
+  updates.change("a");
+  expect(updates.dueAt(1)).toBe(1);
+  updates.change("b");
+  expect(updates.dueAt(5_000)).toBe(0);
+  expect(updates.dueAt(5_001)).toBe(1);
+  expect(updates.dueAt(20_000)).toBe(0);
 });
 
 test("a change that is undone before it was due is not announced", () => {
-  const paced = createPaced();
-  paced.change("a");
-  paced.dueAt(1);
-  paced.change("b");
-  expect(paced.dueAt(2_000)).toBe(0);
-  paced.change("a");
-  expect(paced.dueAt(10_000)).toBe(0);
+  const updates = createUpdates();
+  updates.change("a");
+  updates.dueAt(1);
+  updates.change("b");
+  expect(updates.dueAt(2_000)).toBe(0);
+  updates.change("a");
+  expect(updates.dueAt(10_000)).toBe(0);
 });
 
 test("what another event has shown is not announced again", () => {
-  const paced = createPaced();
-  paced.change("a");
-  paced.announceAt(1);
-  expect(paced.dueAt(10_000)).toBe(0);
+  const updates = createUpdates();
+  updates.change("a");
+  updates.announceAt(1);
+  expect(updates.dueAt(10_000)).toBe(0);
 });
 
 test("what changes with time is looked at again without a note", () => {
-  const paced = createPaced(true);
-  paced.change("resting");
-  expect(paced.dueAt(1)).toBe(1);
-  paced.showByTime("ready");
-  expect(paced.dueAt(10_000)).toBe(1);
+  const updates = createUpdates(true);
+  updates.change("resting");
+  expect(updates.dueAt(1)).toBe(1);
+  updates.showByTime("ready");
+  expect(updates.dueAt(10_000)).toBe(1);
 });
 
 /** Two participants in front of one model server. */
