@@ -18,17 +18,29 @@ import {
   type RouteQuestion,
   type UpdateParticipantRequest,
 } from "@roomhub/protocol";
-import type {
-  CallOptions,
-  HostCallOptions,
-  JoinCallOptions,
-  OwnerCallOptions,
-} from "./call-options.ts";
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
 import { notAHub } from "./errors.ts";
 import { type DetailStreamOptions, type EventStreamOptions, readEvents } from "./event-stream.ts";
-import { normaliseHubUrl } from "./hub-url.ts";
-import { RoomClient } from "./room-client.ts";
+import { normaliseHubUrl, parseInvite } from "./hub-url.ts";
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface OwnerCallOptions extends CallOptions {
+  /** The `participantToken` from the join response; sent as `x-participant-token`, never in a URL. Contract §3. */
+  token?: string | undefined;
+}
+
+export interface JoinCallOptions extends OwnerCallOptions {
+  /** Takes no id over that another participant has: `participant_id_taken` then. Contract §3. Default false. */
+  onlyIfNew?: boolean | undefined;
+}
+
+export interface HostCallOptions extends CallOptions {
+  /** The `hostToken` from the room's creation; sent as `x-host-token`. Not needed on the hub's own machine. Contract §3. */
+  hostToken?: string | undefined;
+}
 
 export interface RoomhubClientOptions {
   /** A trailing slash, `/v1` or `/rooms/CODE` is removed. */
@@ -243,6 +255,120 @@ export class RoomhubClient {
     const query = "detail" in options && options.detail ? "?detail=1" : "";
     return readEvents(this.#connection, path + query, options);
   }
+}
+
+/**
+ * One room of a hub: its base URL, participants and events. Created by `RoomhubClient.room()` and `openRoom()`. Holds no
+ * connection and needs no closing.
+ *
+ * Every method throws the same errors as `RoomhubClient`.
+ */
+export class RoomClient {
+  /** The hub URL without a trailing slash. */
+  readonly hubUrl: string;
+  /** Upper case. */
+  readonly code: string;
+  readonly name: string;
+  /** The base URL for an OpenAI SDK: `{hub}/rooms/CODE/v1`. */
+  readonly baseURL: string;
+  /** The room at the time it was looked up. */
+  readonly info: Readonly<Room>;
+  readonly #hub: RoomhubClient;
+
+  constructor(hub: RoomhubClient, info: Room) {
+    this.#hub = hub;
+    this.hubUrl = hub.hubUrl;
+    this.code = info.code;
+    this.name = info.name;
+    this.baseURL = hub.baseUrl(info.code);
+    this.info = info;
+  }
+
+  /** All participants, online or not, in join order. */
+  participants(options?: CallOptions): Promise<ParticipantSummary[]> {
+    return this.#hub.listParticipants(this.code, options);
+  }
+
+  participant(id: string, options?: CallOptions): Promise<ParticipantSummary> {
+    return this.#hub.getParticipant(this.code, id, options);
+  }
+
+  /** The requests that run or wait now, the oldest first. */
+  requests(options?: CallOptions): Promise<RequestSummary[]> {
+    return this.#hub.listRequests(this.code, options);
+  }
+
+  /** The values that a request's `model` field can have, routable ones first. Contract §4. */
+  models(options?: CallOptions): Promise<ModelEntry[]> {
+    return this.#hub.listModels(this.code, options);
+  }
+
+  /** The names that stand for models of the room, the oldest first. */
+  aliases(options?: CallOptions): Promise<Alias[]> {
+    return this.#hub.listAliases(this.code, options);
+  }
+
+  /** Adds an alias, or gives a known pattern other targets, which are tried in this order. */
+  setAlias(pattern: string, targets: readonly string[], options?: HostCallOptions): Promise<Alias> {
+    return this.#hub.setAlias(this.code, pattern, targets, options);
+  }
+
+  removeAlias(pattern: string, options?: HostCallOptions): Promise<void> {
+    return this.#hub.removeAlias(this.code, pattern, options);
+  }
+
+  /** Where a request with this `model` field would be routed now, and why. */
+  explainRoute(question: RouteQuestion = {}, options?: CallOptions): Promise<RouteExplanation> {
+    return this.#hub.explainRoute(this.code, question, options);
+  }
+
+  /**
+   * Live events of this room. Reconnects until `break` or an aborted signal ends the iteration. Events during a
+   * disconnect are lost, because the hub replays nothing. With `detail: true` also the `request.*` events of requests
+   * that wait and generate.
+   *
+   * @throws RoomhubError, HubUnreachableError when the first attempt fails, or a later one that a retry cannot fix
+   */
+  events(options: DetailStreamOptions): AsyncIterable<HubEvent | DetailEvent>;
+  events(options?: EventStreamOptions): AsyncIterable<HubEvent>;
+  events(
+    options?: EventStreamOptions | DetailStreamOptions,
+  ): AsyncIterable<HubEvent | DetailEvent> {
+    return this.#hub.events(this.code, options);
+  }
+
+  /** Registers an endpoint that the hub can reach. Use `@roomhub/participant` to share one that it cannot reach. */
+  join(body: JoinRequest, options?: JoinCallOptions): Promise<JoinResponse> {
+    return this.#hub.join(this.code, body, options);
+  }
+
+  updateParticipant(
+    id: string,
+    patch: UpdateParticipantRequest,
+    options?: OwnerCallOptions,
+  ): Promise<JoinResponse> {
+    return this.#hub.updateParticipant(this.code, id, patch, options);
+  }
+
+  leave(id: string, options?: OwnerCallOptions): Promise<void> {
+    return this.#hub.leave(this.code, id, options);
+  }
+}
+
+export interface OpenRoomOptions extends Partial<RoomhubClientOptions>, CallOptions {}
+
+/**
+ * Opens a room by its invitation: a room code or a URL like `http://192.168.1.5:5050/rooms/ABC234`, with or without `/v1`.
+ *
+ * @param options - `hubUrl` is the hub for a bare room code; default `http://127.0.0.1:5050`
+ * @throws InvalidHubUrlError, RoomhubError (`room_not_found`), HubUnreachableError
+ */
+export function openRoom(
+  invite: string,
+  { signal, ...options }: OpenRoomOptions = {},
+): Promise<RoomClient> {
+  const { hubUrl, room } = parseInvite(invite, options.hubUrl ?? "http://127.0.0.1:5050");
+  return new RoomhubClient({ ...options, hubUrl }).room(room, { signal });
 }
 
 function roomPath(code: string): string {

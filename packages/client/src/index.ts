@@ -1,10 +1,14 @@
-export type {
-  CallOptions,
-  HostCallOptions,
-  JoinCallOptions,
-  OwnerCallOptions,
-} from "./call-options.ts";
-export { RoomhubClient, type RoomhubClientOptions } from "./client.ts";
+export {
+  type CallOptions,
+  type HostCallOptions,
+  type JoinCallOptions,
+  openRoom,
+  type OpenRoomOptions,
+  type OwnerCallOptions,
+  RoomClient,
+  RoomhubClient,
+  type RoomhubClientOptions,
+} from "./client.ts";
 export { isLiveAndReady } from "@roomhub/protocol";
 export type { Fetch } from "./connection.ts";
 export {
@@ -18,8 +22,6 @@ export {
 } from "./errors.ts";
 export type { DetailStreamOptions, EventStreamOptions } from "./event-stream.ts";
 export { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "./hub-url.ts";
-export { openRoom, type OpenRoomOptions } from "./open-room.ts";
-export { RoomClient } from "./room-client.ts";
 export {
   aiSDKOptions,
   type AISDKOptions,

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { RoomhubClient } from "./client.ts";
 import { RoomhubError } from "./errors.ts";
 import { openEvents, sendJson, startFakeHub } from "./fake-hub.fixture.ts";
-import { openRoom } from "./open-room.ts";
-import type { RoomClient } from "./room-client.ts";
+import { openRoom, type RoomClient } from "./client.ts";
 
 const lab = { id: "r", code: "ABC234", name: "lab", hostId: "h", createdAt: 1 };
 const ada = { id: "ada", nickname: "Ada", model: "llama3", endpoint: "http://127.0.0.1:11434" };
