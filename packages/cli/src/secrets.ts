@@ -39,31 +39,19 @@ export function addPasswordOptions(command: Command): Command {
 }
 
 export function addHeaderOptions(command: Command): Command {
-  return command
-    .option(
-      "--header <name: value>",
-      "header for the model server; stays on this machine (repeatable)",
-      collect,
-    )
-    .option(
-      "--header-env <name=variable>",
-      "the same, with the value from an environment variable (repeatable)",
-      collect,
-    );
+  return addHeaderPair(command, "header", "stays on this machine");
 }
 
 export function addAuthHeaderOptions(command: Command): Command {
+  return addHeaderPair(command, "auth-header", "sent to the hub");
+}
+
+function addHeaderPair(command: Command, name: string, where: string): Command {
+  const what = `header for the model server; ${where} (repeatable)`;
+  const same = "the same, with the value from an environment variable (repeatable)";
   return command
-    .option(
-      "--auth-header <name: value>",
-      "header for the model server; sent to the hub (repeatable)",
-      collect,
-    )
-    .option(
-      "--auth-header-env <name=variable>",
-      "the same, with the value from an environment variable (repeatable)",
-      collect,
-    );
+    .option(`--${name} <name: value>`, what, collect)
+    .option(`--${name}-env <name=variable>`, same, collect);
 }
 
 /** @returns undefined when no password was given; never prompts */

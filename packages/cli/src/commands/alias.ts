@@ -14,16 +14,13 @@ interface AliasOptionValues extends HubOptionValues {
 }
 
 export function addAliasCommand(program: Command, context: CliContext): void {
-  addHubOptions(
-    program
-      .command("alias")
-      .argument("<room>", "room code or invite URL")
-      .argument(
-        "[names...]",
-        "the name that requests use, in which * stands for any text; then what it stands for: models, ids, or * for any, in order",
-      )
-      .description("list the names that stand for models of a room, add or remove one"),
-  )
+  addHubOptions(program.command("alias"))
+    .argument("<room>", "room code or invite URL")
+    .argument(
+      "[names...]",
+      "the name that requests use, in which * stands for any text; then what it stands for: models, ids, or * for any, in order",
+    )
+    .description("list the names that stand for models of a room, add or remove one")
     .option("--delete", "remove the alias")
     .option(
       "--token-env <variable>",

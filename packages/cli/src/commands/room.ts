@@ -27,39 +27,27 @@ export function addRoomCommand(program: Command, context: CliContext): void {
     .description("create, list and show rooms, import them into a cluster")
     .addHelpText("after", examples('roomhub room create "Ana\'s lab"', "roomhub room list"));
 
-  addPasswordOptions(
-    addHubOptions(
-      room
-        .command("create")
-        .argument("<name>", "name of the room")
-        .description("create a room and print its code"),
-    ),
-  )
+  addPasswordOptions(addHubOptions(room.command("create")))
+    .argument("<name>", "name of the room")
+    .description("create a room and print its code")
     .option("--any-model", "serve every model name that is requested, with any participant")
     .addHelpText("after", examples('roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD'))
     .action((name: string, options: CreateOptionValues) => createRoom(context, name, options));
 
-  addHubOptions(room.command("list").description("list the hub's rooms"))
+  addHubOptions(room.command("list"))
+    .description("list the hub's rooms")
     .addHelpText("after", examples("roomhub room list --json"))
     .action((options: HubOptionValues) => listRooms(context, options));
 
-  addHubOptions(
-    room
-      .command("show")
-      .argument("<room>", "room code or invite URL")
-      .description("show a room and how to use it"),
-  )
+  addHubOptions(room.command("show"))
+    .argument("<room>", "room code or invite URL")
+    .description("show a room and how to use it")
     .addHelpText("after", examples("roomhub room show ABC234"))
     .action((code: string, options: HubOptionValues) => showRoom(context, code, options));
 
-  addJsonOption(
-    addNatsFlags(
-      room
-        .command("import")
-        .argument("<file>", "state file of a hub that was alone")
-        .description("put the rooms of a state file into a cluster"),
-    ),
-  )
+  addJsonOption(addNatsFlags(room.command("import")))
+    .argument("<file>", "state file of a hub that was alone")
+    .description("put the rooms of a state file into a cluster")
     .addHelpText(
       "after",
       examples("roomhub room import rooms-5050.json --nats nats://127.0.0.1:4222"),

@@ -36,12 +36,9 @@ export function addServiceCommand(
     .description("stop a service and remove its files")
     .addHelpText("after", examples("roomhub service remove serve"))
     .action((name: string) => removeService(context, name));
-  addJsonOption(
-    service
-      .command("status")
-      .argument("[name]", "one service (default: all)", serviceNameArgument)
-      .description("list services, and whether they run"),
-  )
+  addJsonOption(service.command("status"))
+    .argument("[name]", "one service (default: all)", serviceNameArgument)
+    .description("list services, and whether they run")
     .addHelpText("after", examples("roomhub service status", "roomhub service status join"))
     .action((name: string | undefined, { json }: { json?: boolean }) =>
       showServices(context, name, json === true),

@@ -135,9 +135,7 @@ test.each([
         : [[{ hostName: "box.local", port: 5050, version: "1.2.3" }, ["192.168.1.5"]]],
     );
     expect(withdrawn).toBe(times);
-    expect(world.stdout.text.includes("Where installed, roomhub join finds it")).toBe(
-      times === 1,
-    );
+    expect(world.stdout.text.includes("Where installed, roomhub join finds it")).toBe(times === 1);
   },
 );
 

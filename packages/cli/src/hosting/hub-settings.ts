@@ -55,10 +55,8 @@ interface Setting<T> {
   kind: SettingKind<T>;
   flag: string;
   what: string;
-  /** undefined when the default depends on other settings */
-  fallback: T | undefined;
-  /** The opposite of a switch, to override the environment or the config file. */
-  opposite?: string;
+  /** absent when the default depends on other settings */
+  fallback?: T;
 }
 
 const text: SettingKind<string> = {
@@ -124,67 +122,57 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     kind: text,
     flag: "--host <address>",
     what: "listen on this address only",
-    fallback: undefined,
   },
   lan: {
     kind: onOff,
     flag: "--lan",
     what: "let other machines connect",
     fallback: false,
-    opposite: "--no-lan",
   },
   mdns: {
     kind: onOff,
     flag: "--no-mdns",
     what: "with --lan, do not announce the hub on the network",
     fallback: true,
-    opposite: "--mdns",
   },
   stateFile: {
     kind: text,
     flag: "--state-file <path>",
     what: "file that keeps rooms across restarts",
-    fallback: undefined,
   },
   ephemeral: {
     kind: onOff,
     flag: "--ephemeral",
     what: "do not keep rooms when the hub stops",
     fallback: false,
-    opposite: "--no-ephemeral",
   },
   direct: {
     kind: onOff,
     flag: "--no-direct",
     what: "never call participants' endpoints directly",
     fallback: true,
-    opposite: "--direct",
   },
   handout: {
     kind: onOff,
     flag: "--no-handout",
     what: "do not hand out this program and the monitor",
     fallback: true,
-    opposite: "--handout",
   },
   publicUrl: {
     kind: text,
     flag: "--public-url <url>",
     what: "the hub's URL for others, when behind a proxy",
-    fallback: undefined,
   },
   trustProxy: {
     kind: list,
     flag: "--trust-proxy <cidrs>",
     what: "proxies whose X-Forwarded-* headers are trusted",
-    fallback: undefined,
   },
   distrustGateway: {
     kind: onOff,
     flag: "--distrust-gateway",
     what: "ignore the address of peers at the default gateway",
     fallback: false,
-    opposite: "--no-distrust-gateway",
   },
   ownership: {
     kind: oneOf("compat", "strict", "open"),
@@ -197,61 +185,51 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     flag: "--no-stream-usage",
     what: "do not request usage in streams; pass bytes through unchanged",
     fallback: true,
-    opposite: "--stream-usage",
   },
   logFormat: {
     kind: oneOf("text", "json"),
     flag: "--log-format <format>",
     what: "log format on stdout",
-    fallback: undefined,
   },
   nats: {
     kind: list,
     flag: "--nats <urls>",
     what: "NATS servers: hubs that share them are a cluster",
-    fallback: undefined,
   },
   advertise: {
     kind: httpUrl,
     flag: "--advertise <url>",
     what: "this hub's URL for the cluster's participants and hubs",
-    fallback: undefined,
   },
   linkUrl: {
     kind: httpUrl,
     flag: "--link-url <url>",
     what: "this hub's URL for the cluster's hubs, if not the advertised one",
-    fallback: undefined,
   },
   clusterSecretFile: {
     kind: text,
     flag: "--cluster-secret-file <path>",
     what: "secret of the cluster's hubs, at least 32 bytes",
-    fallback: undefined,
   },
   natsCreds: {
     kind: text,
     flag: "--nats-creds <path>",
     what: "credentials file of the NATS account",
-    fallback: undefined,
   },
   natsCa: {
     kind: text,
     flag: "--nats-ca <path>",
     what: "certificate authority of the NATS servers, PEM",
-    fallback: undefined,
   },
   natsCert: {
     kind: text,
     flag: "--nats-cert <path>",
     what: "this hub's certificate for NATS, PEM",
-    fallback: undefined,
   },
   natsKey: {
     kind: text,
     flag: "--nats-key <path>",
     what: "the key of that certificate, PEM",
-    fallback: undefined,
   },
 };
 
@@ -291,9 +269,9 @@ function addConfigFlag(command: Command): Command {
 }
 
 function addFlag(command: Command, name: SettingName, setting: Setting<unknown>): void {
-  const { kind, flag, what, opposite } = setting;
+  const { kind, flag, what } = setting;
   const variable = settingEnvName(name);
-  if (opposite === undefined) {
+  if (kind !== onOff) {
     const option = new Option(flag, withVariable(what, variable)).argParser((given) => {
       const value = kind.fromText(given);
       if (value === undefined) throw new InvalidArgumentError(`Must be ${kind.expected}.`);
@@ -305,7 +283,10 @@ function addFlag(command: Command, name: SettingName, setting: Setting<unknown>)
   }
   const isNegative = flag.startsWith("--no-");
   const shown = new Option(flag, withVariable(what, `${variable}=${isNegative ? 0 : 1}`));
-  const hidden = new Option(opposite).hideHelp();
+  // The opposite, to override the environment or the config file.
+  const hidden = new Option(
+    isNegative ? flag.replace("no-", "") : `--no-${flag.slice(2)}`,
+  ).hideHelp();
   // Commander turns a switch on by default when its `--no-` form comes first, and a default hides that no flag was given.
   for (const option of isNegative ? [hidden, shown] : [shown, hidden]) command.addOption(option);
 }
