@@ -8,12 +8,13 @@ import type { ChatSurface } from "../chat/response-reader.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { addHubOptions, clientName, type HubOptionValues, inviteOf } from "../options.ts";
-import { chooseRoom, noRoomAt, severalRooms } from "../rooms/choose-room.ts";
+import { chooseRoom } from "../rooms/choose-room.ts";
 import { searchMs } from "../rooms/find-rooms.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { interactivityOf } from "../terminal/interactivity.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { colorsFor, shellWord, writeJson } from "../terminal/text.ts";
+import { locateRoom } from "../rooms/locate.ts";
 
 interface ChatOptionValues extends HubOptionValues {
   room?: string;
@@ -136,13 +137,9 @@ async function resolveRoom(
     return chooseRoom(context, { given: room, hubUrl }, cannotAsk, "chat");
   }
   if (room !== undefined) return inviteOf(room, options);
-  const rooms = await context.createClient(hubUrl).listRooms();
-  const [only] = rooms;
-  if (only === undefined) throw noRoomAt(context, hubUrl);
-  if (rooms.length === 1) return { hubUrl, room: only.code };
   const question = /^.{1,60}$/.test(prompt) ? shellWord(prompt) : '"Your question"';
-  const found = rooms.map((each) => ({ hubUrl, room: each }));
-  throw severalRooms(context, found, (url) => `chat ${url} ${question}`);
+  const named = { target: undefined, hubUrl };
+  return locateRoom(context, named, (url) => `chat ${url} ${question}`);
 }
 
 async function printAnswer(

@@ -5,7 +5,7 @@ import { chooseRoom } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
-import { reportNewerHub } from "../handout/newer-hub.ts";
+import { reportNewerHub } from "../rooms/hub-health.ts";
 import { queryRoom } from "../rooms/query-room.ts";
 import {
   addHubOptions,

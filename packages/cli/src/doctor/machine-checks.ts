@@ -1,5 +1,6 @@
 import { type Check, failed, ok } from "./check.ts";
 import { safe } from "../terminal/text.ts";
+import { isOlder } from "../rooms/hub-health.ts";
 
 /** The versions of Node and of this program. */
 export const programCheck: Check = {
@@ -8,7 +9,7 @@ export const programCheck: Check = {
   timeoutMs: 1_000,
   run({ context, machine }) {
     const { nodeVersion, neededNode } = machine;
-    if (isAtLeast(nodeVersion, neededNode)) {
+    if (!isOlder(nodeVersion, `${neededNode}.0`)) {
       return ok(`Node ${nodeVersion}, roomhub ${context.version}`);
     }
     return failed(
@@ -17,12 +18,6 @@ export const programCheck: Check = {
     );
   },
 };
-
-function isAtLeast(version: string, needed: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [neededMajor = 0, neededMinor = 0] = needed.split(".").map(Number);
-  return major > neededMajor || (major === neededMajor && minor >= neededMinor);
-}
 
 const variables = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
 

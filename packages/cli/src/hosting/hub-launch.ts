@@ -8,6 +8,7 @@ import { hasPrecedence, type HubConfig, overriddenLimits } from "./hub-config.ts
 import type { OpenedRoomStore, RunningHub } from "../capabilities.ts";
 import { joinCluster, type JoinedCluster } from "../cluster/join-cluster.ts";
 import { countOf, reasonOf, safe } from "../terminal/text.ts";
+import { healthOf } from "../rooms/hub-health.ts";
 
 /** A hub on this machine responds at once; a program that never responds must not delay the error. */
 const healthTimeoutMs = 1_000;
@@ -214,22 +215,10 @@ async function explainListenFailure(
   if (code !== "EADDRINUSE" && !isLocked) return error;
   const url = localUrlOf(host, port);
   const other = `choose another port: --port ${port === 65_535 ? defaultPort : port + 1}`;
-  const hub = await hubAt(context, url);
+  // Other programs may serve a health endpoint of another shape.
+  const hub = HealthResponse.safeParse(await healthOf(context, url, healthTimeoutMs)).data;
   if (hub !== undefined) return explainOtherHub(context, hub, url, other);
   return isLocked ? error : new CommandError(`Port ${port} is in use by another program`, other);
-}
-
-/** @returns undefined when the program on the port is not a hub */
-async function hubAt(context: CliContext, url: string): Promise<HealthResponse | undefined> {
-  try {
-    const signal = AbortSignal.timeout(healthTimeoutMs);
-    const health = await context.createClient(url).health({ signal });
-    // Other programs may serve a health endpoint of another shape.
-    return HealthResponse.safeParse(health).data;
-  } catch {
-    // No response, or no JSON: not a hub.
-    return undefined;
-  }
 }
 
 function explainOtherHub(

@@ -1,10 +1,11 @@
-import { canErase } from "../terminal/progress.ts";
 import { stripVTControlCharacters } from "node:util";
 import { isForOthers, joinLine, pastedHub, type PastedHub, type Room } from "@roomhub/protocol";
 import { renderUnicodeCompact } from "uqr";
+import { canErase } from "../terminal/progress.ts";
 import type { CliContext, Terminal } from "../context.ts";
 import { displayWidth } from "../terminal/display-width.ts";
 import { colorsFor, safe, shellWord } from "../terminal/text.ts";
+import { healthOf } from "./hub-health.ts";
 
 /** A room, and the way to it. */
 export interface ShownInvite {
@@ -120,16 +121,8 @@ export function qrCode(
 
 /** The hub at this URL in lines for others; one that does not respond is as it is named here, and hands out nothing. */
 export async function pastedHubAt(context: CliContext, hubUrl: string): Promise<PastedHub> {
-  try {
-    const signal = AbortSignal.timeout(maxWaitMs);
-    return pastedHub(hubUrl, await context.createClient(hubUrl).health({ signal }));
-  } catch {
-    // What it would say is left out; the command itself goes on.
-    return pastedHub(hubUrl, {});
-  }
+  return pastedHub(hubUrl, (await healthOf(context, hubUrl, 3_000)) ?? {});
 }
-
-const maxWaitMs = 3_000;
 
 /** The line that shares a model: from another machine, or from this one where no other reaches the hub. */
 export function shareLine({ commandName }: CliContext, hub: PastedHub, roomCode: string): string {

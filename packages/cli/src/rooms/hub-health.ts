@@ -3,29 +3,34 @@ import { type HealthResponse, joinLine } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { safe } from "../terminal/text.ts";
 
+/** The health of the hub at a URL; undefined when nothing there responds in time as a hub does. */
+export async function healthOf(
+  context: CliContext,
+  hubUrl: string,
+  timeoutMs: number,
+): Promise<HealthResponse | undefined> {
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    return await context.createClient(hubUrl).health({ signal });
+  } catch {
+    // What it would say is left out; another request of the command fails with the reason.
+    return undefined;
+  }
+}
+
 /**
  * Prints one line when the hub's program is newer than this one, and the hub hands it out: `npx` keeps what it once got from a
  * URL, so the line has the version in it. Contract §7. Never fails: the command goes on in any case.
  */
 export async function reportNewerHub(context: CliContext, invite: Invite): Promise<void> {
   const { hubUrl, room } = invite;
-  const health = await healthOf(context, hubUrl);
+  const health = await healthOf(context, hubUrl, 3_000);
   if (health?.handout !== true || !isOlder(context.version, health.version)) return;
   const { version } = health;
   const line = joinLine({ hubUrl, isHandedOut: true }, room, version);
   context.stderr.write(
     `! The hub runs roomhub ${safe(version)}, this is ${context.version}; to use the hub's: ${line}\n`,
   );
-}
-
-async function healthOf(context: CliContext, hubUrl: string): Promise<HealthResponse | undefined> {
-  try {
-    const signal = AbortSignal.timeout(3_000);
-    return await context.createClient(hubUrl).health({ signal });
-  } catch {
-    // Joining says what is wrong with the hub.
-    return undefined;
-  }
 }
 
 /** By the order of https://semver.org/#spec-item-11. @returns false for what is no version */

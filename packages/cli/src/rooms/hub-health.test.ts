@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { makeWorld } from "../test-context.fixture.ts";
-import { isOlder, reportNewerHub } from "./newer-hub.ts";
+import { isOlder, reportNewerHub } from "./hub-health.ts";
 
 const invite = { hubUrl: "http://10.0.0.9:5050", room: "ABC234" };
 
