@@ -24,7 +24,7 @@ import type { ServiceHost } from "./service/service-unit.ts";
 import type { SavedTokens } from "./sharing/saved-tokens.ts";
 
 /**
- * What commands do to the world outside. Every export is a member of `CliContext`, so that a test can pass its own. Modules
+ * What commands do to the world outside. Every export is a member of `CliContext`, so that a test can pass another. Modules
  * that few commands need are loaded with the first call.
  */
 export { readDefaultGateways as defaultGateways } from "./hosting/network-addresses.ts";

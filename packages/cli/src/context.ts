@@ -7,7 +7,7 @@ export type { Terminal } from "./terminal/terminal.ts";
 
 type Capabilities = typeof capabilities;
 
-/** A command's dependencies on the outside. `main.ts` creates the real ones, tests create their own. */
+/** A command's dependencies on the outside. `main.ts` creates the real ones, tests pass others. */
 export interface CliContext extends Capabilities {
   /** Data, for pipes. */
   stdout: Terminal;

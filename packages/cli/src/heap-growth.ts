@@ -56,7 +56,7 @@ function boundYoung(): void {
   if (!isYoungSizeGiven) growYoungBy(youngBytes() < maxYoungBytes ? defaultYoungFactor : 1);
 }
 
-/** V8 reads the flag each time it grows. A V8 without the flag prints a line and keeps its own rule. */
+/** V8 reads the flag each time it grows. A V8 without the flag prints a line and ignores it. */
 function growYoungBy(factor: number): void {
   setFlagsFromString(`--semi-space-growth-factor=${factor}`);
 }

@@ -54,7 +54,7 @@ function looksLikeCode(text: string): boolean {
   return mayBeCode(word) && (word === word.toUpperCase() || /\d/.test(word));
 }
 
-/** Of a room, or of a hub. */
+/** Whether the text is the URL of a room or a hub. */
 function isUrl(text: string): boolean {
   return /^(?:\S+\/rooms\/[A-Za-z0-9]+(?:\/v1)?\/?|https?:\/\/[^\s/?#]+\/?)$/.test(text.trim());
 }

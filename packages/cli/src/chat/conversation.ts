@@ -43,7 +43,7 @@ export function answered(
   return { ...conversation, turns };
 }
 
-/** For the request that answers the last turn. */
+/** The messages of a request for the next answer. */
 export function messagesOf({ system, turns }: Conversation): ChatMessage[] {
   const messages: ChatMessage[] = system === undefined ? [] : [{ role: "system", content: system }];
   for (const { prompt, answer } of turns) {

@@ -12,7 +12,7 @@ import { duration, safe } from "../terminal/text.ts";
 const explainedModels = 16;
 /** A hub that is slow to explain delays no choice. */
 const patienceMs = 1_000;
-/** Of a first message. */
+/** Length of a typical first message. */
 const promptBytes = 100;
 
 /** A model to chat with. */
@@ -25,8 +25,8 @@ export interface ModelChoice {
 }
 
 /**
- * The models of a room that can chat, those that can take a request now first. A stand-in is left out while another can
- * chat; its selector is `*`, so that another model takes over.
+ * The models of a room that can chat; models that can take a request now come first. A stand-in is left out while another
+ * model can chat. Its selector is `*`, so that a model that joins later serves the conversation.
  */
 export async function modelChoices(client: Client, room: string): Promise<ModelChoice[]> {
   const participants = await client.listParticipants(room);
@@ -77,7 +77,7 @@ function choiceOf(
   return { choice, isReady };
 }
 
-/** Of the participant that would respond first. */
+/** How soon the fastest participant is expected to respond. */
 function speedOf(route: RouteExplanation | undefined): string | undefined {
   const times = route?.participants.flatMap(({ expected }) => expected?.firstTokenMs ?? []) ?? [];
   return times.length === 0 ? undefined : `first token in about ${duration(Math.min(...times))}`;

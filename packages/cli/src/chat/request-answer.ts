@@ -145,7 +145,7 @@ async function readEnd(
   }
 }
 
-/** Decodes one of the hub's own headers, where it percent-encodes all but visible ASCII. Contract §4. */
+/** Decodes an `x-roomhub-…` header, in which the hub percent-encodes all but visible ASCII. Contract §4. */
 export function hubHeader({ headers }: Response, name: string): string | undefined {
   const value = headers.get(name);
   if (value === null) return undefined;

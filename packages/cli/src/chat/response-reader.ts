@@ -48,7 +48,7 @@ export async function readStreamedResponse(
   return { kind: "failed", message: "The response was truncated", code: undefined };
 }
 
-/** For providers that respond to a stream request with one JSON body. */
+/** Reads the one JSON body with which some providers respond to a stream request. */
 export function readJsonResponse(
   text: string,
   surface: ChatSurface,

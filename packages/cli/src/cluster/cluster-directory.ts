@@ -40,7 +40,7 @@ export async function directoryOf(
   });
 }
 
-/** What an operator should know, though the command goes on. */
+/** Prints what an operator should know; the command continues. */
 export function warningsOf(context: CliContext): (message: string) => void {
   return (message) => {
     context.stderr.write(`! ${safe(message)}\n`);
@@ -75,7 +75,7 @@ function checkNatsUrls(urls: readonly string[]): void {
   );
 }
 
-/** Of one that was checked. */
+/** @param text - a URL that {@link checkNatsUrls} accepted */
 function hasPassword(text: string): boolean {
   const url = parse(text);
   return url !== null && (url.password !== "" || url.username !== "");

@@ -27,7 +27,7 @@ export function addEventsCommand(program: Command, context: CliContext): void {
     );
 }
 
-/** Runs until stopped; a broken stream is reopened and reported on stderr. */
+/** Runs until stopped. A disconnected stream is reported on stderr and opened again. */
 async function watchEvents(
   context: CliContext,
   room: string | undefined,

@@ -81,7 +81,7 @@ export function addJoinCommand(program: Command, context: CliContext): void {
     );
 }
 
-/** Of `join`, and of a service that runs it. */
+/** Adds the options of `join`, which a service that runs it has too. */
 export function addJoinOptions(command: Command): Command {
   addQuietOption(addPasswordOptions(addHubOptions(command)))
     .option(

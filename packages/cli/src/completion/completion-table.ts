@@ -69,7 +69,7 @@ function completedOption(option: Option): CompletedOption {
   };
 }
 
-/** Of the first argument that has choices or is a file: the scripts do not count arguments. */
+/** The value of the first argument that has choices or is a file, since the scripts do not count arguments. */
 function operandOf(args: readonly Argument[]): CompletedValue {
   const values = args.map((argument) => valueOf(argument.name(), argument.argChoices));
   return values.find(({ kind }) => kind !== "unknown") ?? values[0] ?? { kind: "none" };

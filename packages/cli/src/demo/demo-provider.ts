@@ -135,7 +135,7 @@ function chatBody(reply: DemoReply): object {
 }
 
 /**
- * A chat completion, streamed. Usage has a chunk of its own when it was requested; else the last chunk with a choice
+ * A chat completion, streamed. Usage has a separate chunk when it was requested; else the last chunk with a choice
  * carries it, because some clients fail on an unrequested chunk without choices.
  */
 function* chatChunks(reply: DemoReply, includesUsage: boolean): Generator<DemoFrame> {

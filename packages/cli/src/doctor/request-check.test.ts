@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ResponseTiming, paceOf, timeResponse } from "./request-check.ts";
+import { type ResponseTiming, arrivalOf, timeResponse } from "./request-check.ts";
 
 const role = '{"choices":[{"delta":{"role":"assistant","content":""}}]}';
 const content = '{"choices":[{"delta":{"content":"Hi"}}]}';
@@ -64,7 +64,7 @@ describe("the pace", () => {
   const hub = { ttftMs: 80, durationMs: 480 };
   const quick = { ttftMs: 80, durationMs: 279 };
 
-  test.each<[string, ResponseTiming, typeof hub, ReturnType<typeof paceOf>]>([
+  test.each<[string, ResponseTiming, typeof hub, ReturnType<typeof arrivalOf>]>([
     ["as it left the hub", streamed, hub, "incrementally"],
     ["bunched up a little on the way", { ...streamed, tokenMs: 400 }, hub, "incrementally"],
     ["in one go, long after it left the hub", held, hub, "at once"],
@@ -74,6 +74,6 @@ describe("the pace", () => {
     ["without text", { ...held, tokenMs: undefined }, hub, undefined],
     ["as JSON", { ...held, isStream: false }, hub, undefined],
   ])("of a response that arrived %s", (_how, arrival, seen, pace) => {
-    expect(paceOf(arrival, seen)).toBe(pace);
+    expect(arrivalOf(arrival, seen)).toBe(pace);
   });
 });

@@ -143,15 +143,15 @@ function judge(who: string, timing: ResponseTiming, end: RequestEnd | undefined)
   const { metrics, queueMs } = end;
   const tokenShares = tokenMs === undefined ? "" : `: ${shares(tokenMs, metrics.ttftMs, queueMs)}`;
   const details = [began + tokenShares];
-  const pace = paceOf(timing, metrics);
-  if (pace === "at once") {
+  const arrival = arrivalOf(timing, metrics);
+  if (arrival === "at once") {
     return failed(
       `the response from ${who} arrived all at once after ${duration(endMs)}, although its first token left the hub after ${duration(metrics.ttftMs)}: a proxy in between buffers responses`,
       bufferingFix,
       { details },
     );
   }
-  const how = pace === undefined ? "" : `, ${pace}`;
+  const how = arrival === undefined ? "" : `, ${arrival}`;
   details.push(`complete after ${duration(endMs)}: ${shares(endMs, metrics.durationMs, queueMs)}`);
   return ok(`${responded}${how}`, details);
 }
@@ -211,7 +211,7 @@ const minMeasuredMs = 200;
  * @param hub - when the first token and the end left the hub, ms since the request arrived there
  * @returns undefined when the response was too short to decide
  */
-export function paceOf(
+export function arrivalOf(
   { isStream, tokenMs, endMs }: ResponseTiming,
   hub: { ttftMs: number; durationMs: number },
 ): "incrementally" | "at once" | undefined {

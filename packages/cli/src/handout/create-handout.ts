@@ -58,7 +58,7 @@ export async function buildPackage(): Promise<Built> {
   };
   process.once("exit", onExit);
   try {
-    // A process of its own: what a build loads would stay in the memory of a hub.
+    // In another process, since what a build loads would stay in the memory of a hub.
     const build = promisify(execFile)(
       process.execPath,
       ["--conditions=@roomhub/source", script, folder],

@@ -33,7 +33,7 @@ export function packPackage(files: readonly PackageFile[]): Uint8Array {
 
 const blockBytes = 512;
 
-/** npm's own: 1985-10-26T08:15:00Z, because zip tools reject the year 1970. */
+/** As npm does: 1985-10-26T08:15:00Z, because zip tools reject the year 1970. */
 const fixedSeconds = 499_162_500;
 
 /** A ustar header. POSIX.1-1988, "ustar Interchange Format". */

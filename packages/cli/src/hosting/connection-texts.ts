@@ -2,24 +2,24 @@ import type { HubEvent, ParticipantSummary } from "@roomhub/protocol";
 import { backText, canReplaceStandIn, lostText, notBackText } from "@roomhub/room-state";
 import { safe } from "../terminal/text.ts";
 
-interface Gap {
+interface Interruption {
   sinceMs: number;
   /** requests that wait */
   streams: number;
 }
 
-/** What is said of participants whose connections are lost and come back, while their requests wait. */
+/** Lines about interrupted participants, whose requests wait until the connection is resumed or given up. */
 export class ConnectionTexts {
   /** by participant id */
-  readonly #gaps = new Map<string, Gap>();
+  readonly #interruptions = new Map<string, Interruption>();
 
-  /** @returns undefined for an event that is about none of that */
+  /** @returns undefined for any other event */
   textOf(event: HubEvent): string | undefined {
     switch (event.type) {
       case "participant.updated":
         return this.#updated(event.participant, Date.parse(event.timestamp));
       case "participant.left":
-        this.#gaps.delete(event.participantId);
+        this.#interruptions.delete(event.participantId);
         return undefined;
       case "llm.error":
         this.#ended(event.participantId);
@@ -34,30 +34,30 @@ export class ConnectionTexts {
   }
 
   #updated({ id, connection }: ParticipantSummary, nowMs: number): string | undefined {
-    const gap = this.#gaps.get(id);
+    const interruption = this.#interruptions.get(id);
     const { resuming, connected, path } = connection;
     if (resuming !== undefined) {
-      if (gap !== undefined) return undefined;
+      if (interruption !== undefined) return undefined;
       const { streams, sinceMs } = resuming;
-      this.#gaps.set(id, { sinceMs: nowMs - sinceMs, streams });
+      this.#interruptions.set(id, { sinceMs: nowMs - sinceMs, streams });
       return lostText(safe(id), streams);
     }
-    if (gap === undefined) return undefined;
-    this.#gaps.delete(id);
-    const afterMs = nowMs - gap.sinceMs;
+    if (interruption === undefined) return undefined;
+    this.#interruptions.delete(id);
+    const afterMs = nowMs - interruption.sinceMs;
     return connected && path === "tunnel"
-      ? backText(safe(id), afterMs, gap.streams)
+      ? backText(safe(id), afterMs, interruption.streams)
       : notBackText(safe(id), afterMs);
   }
 
-  /** Nothing else ends while the connection is lost. */
+  /** While a participant is interrupted, its requests can only fail. */
   #ended(id: string | null): void {
-    const gap = id === null ? undefined : this.#gaps.get(id);
-    if (gap !== undefined) gap.streams = Math.max(0, gap.streams - 1);
+    const interruption = id === null ? undefined : this.#interruptions.get(id);
+    if (interruption !== undefined) interruption.streams = Math.max(0, interruption.streams - 1);
   }
 }
 
-/** The lines about a stand-in: it leaves requests for `*` to another participant, or serves them again. */
+/** Lines about a stand-in that leaves requests for `*` to another participant, or serves them again. */
 export class StandInTexts {
   #standIn: string | undefined;
   /** ids of the participants that can serve instead of it */

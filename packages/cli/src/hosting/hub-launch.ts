@@ -125,7 +125,7 @@ async function announce(context: CliContext, port: number): Promise<() => Promis
   });
 }
 
-/** Of `host` and `lan`, the one with precedence wins; on a tie, the host. */
+/** The setting with the higher precedence, `host` or `lan`, decides; on a tie, `host` does. */
 function listenHost(context: CliContext, { settings }: HubConfig): string | undefined {
   const { host, lan } = settings;
   if (host.value !== undefined && (lan.value !== true || hasPrecedence(host, lan)))

@@ -110,7 +110,7 @@ function oneOf<T extends string>(...choices: T[]): SettingKind<T> {
   };
 }
 
-/** In the order of the help. A name is the long flag in camelCase, and the config file's key. */
+/** The settings in the order of the help. A name is the long flag in camelCase, and the config file's key. */
 export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> } = {
   port: {
     kind: port,

@@ -2,7 +2,7 @@ import { LIMIT_NAMES, type LimitName, limitProblem, LIMITS, type Limits } from "
 import { UsageError } from "../exit-code.ts";
 import { nearest } from "../terminal/nearest.ts";
 
-/** From small to large; a plain number has the first unit. */
+/** Units from small to large. A number without a unit has the first one. */
 const units = {
   ms: { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 },
   bytes: {
@@ -73,7 +73,7 @@ export function parseLimitFlag(text: string): Partial<Limits> {
   return { [name]: parseLimitValue(name, text.slice(equals + 1), `--limit ${name}`) };
 }
 
-/** In the largest unit that gives a whole number, as `--limit` accepts it: `64MiB`, `90s`, `1000`. */
+/** Formats a limit in the largest unit that gives a whole number, as `--limit` accepts it: `64MiB`, `90s`, `1000`. */
 export function formatLimit(name: LimitName, value: number): string {
   const { unit } = LIMITS[name];
   const factors: Record<string, number> = units[unit];

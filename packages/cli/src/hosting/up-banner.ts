@@ -39,7 +39,7 @@ export function upBanner(context: CliContext, facts: UpFacts): string {
   return [...first, inviteText(context, facts, rowsBeside), colors.dim(last), ""].join("\n");
 }
 
-/** Of the line with the SHA-512 of the program, which follows. */
+/** Rows of the line with the SHA-512 of the program, which follows the banner. */
 const digestRows = 3;
 
 /** The whole output of `up --quiet`: the invite URL. */

@@ -53,7 +53,7 @@ export async function chooseRoom(
   return chooseAmong(context, found.rooms, asked);
 }
 
-/** How a room may be asked for, and for which command. */
+/** Whether the user can be asked for the room, and the command that needs it. */
 type Asked = Interactivity & { command: Needing };
 
 /** The error for an unknown room code, with the hub's rooms from a second request. */

@@ -10,7 +10,7 @@ const host = "host";
 
 /**
  * Creates a room, and saves its host token for later commands. A token that cannot be saved is a warning: the room is
- * there, and the hub's own machine needs no token.
+ * created, and commands on the hub's machine need no token.
  *
  * @param hubUrl - normalised
  */

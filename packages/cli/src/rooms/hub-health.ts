@@ -20,7 +20,7 @@ export async function healthOf(
 
 /**
  * Prints one line when the hub's program is newer than this one, and the hub hands it out: `npx` keeps what it once got from a
- * URL, so the line has the version in it. Contract §7. Never fails: the command goes on in any case.
+ * URL, so the line has the version in it. Contract §7. Never throws, so the command continues in any case.
  */
 export async function reportNewerHub(context: CliContext, invite: Invite): Promise<void> {
   const { hubUrl, room } = invite;
@@ -33,7 +33,7 @@ export async function reportNewerHub(context: CliContext, invite: Invite): Promi
   );
 }
 
-/** By the order of https://semver.org/#spec-item-11. @returns false for what is no version */
+/** Compares versions as https://semver.org/#spec-item-11 orders them. @returns false when one is not a version */
 export function isOlder(one: string, other: string): boolean {
   const left = parse(one);
   const right = parse(other);
@@ -45,7 +45,7 @@ export function isOlder(one: string, other: string): boolean {
   return left.isBeforeRelease && !right.isBeforeRelease;
 }
 
-/** Of two versions before the same release neither is older: they are for those who know. */
+/** Pre-releases of the same version are not compared with each other. */
 function parse(version: string): { numbers: number[]; isBeforeRelease: boolean } | undefined {
   const [, numbers, before] =
     /^(\d{1,9}\.\d{1,9}\.\d{1,9})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/.exec(version) ?? [];

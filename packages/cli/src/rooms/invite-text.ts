@@ -50,7 +50,7 @@ export function rowsOf(terminal: CliContext["stdout"], lines: readonly string[])
   return rows.reduce((sum, filled) => sum + Math.max(1, Math.ceil(filled)), 0);
 }
 
-/** For a person who shares a model, for one who sends a request, and for one who has a program. */
+/** Lines for sharing a model, for sending a request, and for setting up a program. */
 function pasteLines(
   context: CliContext,
   { hub, room }: ShownInvite,

@@ -30,7 +30,7 @@ const otherVariables = [
   "OLLAMA_HOST",
   "XDG_STATE_HOME",
 ];
-/** Of hubs, by their flags. */
+/** The variable of each hub setting, by its flag. */
 const settingVariables: ReadonlyMap<string, string> = new Map(
   SETTING_NAMES.map((name) => [
     HUB_SETTINGS[name].flag.split(" ", 1)[0] ?? "",

@@ -24,7 +24,7 @@ export interface KeepingFrom {
   firstLineOfStdin: () => Promise<string>;
 }
 
-/** Options of `service install` and of the program, which are not the service's own. */
+/** Options of `service install` and of the program, which the service does not get. */
 const dropped = new Set(["--name", "--print", "--verbose", "--secrets-file"]);
 const headers = new Set(["--header", "--auth-header"]);
 
@@ -84,7 +84,7 @@ function freeVariable(flag: string, variables: Readonly<Record<string, string>>)
   return `${stem}${number}`;
 }
 
-/** Of a URL, or of one in a list. */
+/** Whether a URL, or a list of URLs, contains credentials. */
 function hasCredentials(text: string): boolean {
   return /(?:^|,)\s*[a-z][a-z0-9+.-]*:\/\/[^/?#,\s]*@/i.test(text);
 }
@@ -132,7 +132,7 @@ function* wordsByOption(
   }
 }
 
-/** Its own, and those of the commands around it. */
+/** The options of a command and of its parents. */
 function optionsOf(command: Command): Option[] {
   return [...command.options, ...(command.parent === null ? [] : optionsOf(command.parent))];
 }

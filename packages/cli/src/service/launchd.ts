@@ -96,7 +96,7 @@ ${commandLine.map((argument) => `    <string>${xmlText(argument)}</string>`).joi
 `;
 }
 
-/** From the lines of the service itself, which are indented by one tab. */
+/** Reads the lines that are indented by one tab, which are about the service itself. */
 function stateOf(printed: string): ServiceState {
   const value = (name: string) =>
     new RegExp(String.raw`^\t${name} = (.*)$`, "m").exec(printed)?.[1] ?? "";

@@ -34,7 +34,7 @@ function quotedValue(variable: string, value: string): string {
   return `${mark}${value}${mark}`;
 }
 
-/** The variables of a file. @throws UsageError when it cannot be read, or others than its owner can read it */
+/** The variables of a file. @throws UsageError when it cannot be read, or other users can read it */
 export async function readSecrets(path: string): Promise<Record<string, string>> {
   // Mode and text of the same file, even if it is replaced in between.
   const file = await open(path).catch((error: Error) => {
@@ -48,7 +48,7 @@ export async function readSecrets(path: string): Promise<Record<string, string>>
   }
 }
 
-/** @throws UsageError when others than the owner can read or write the file */
+/** @throws UsageError when other users can read or write the file */
 function checkPrivate(path: string, mode: number, platform: string): void {
   // Windows has no mode: a file below the user's profile is that user's alone.
   if (platform === "win32" || (mode & 0o077) === 0) return;

@@ -45,7 +45,7 @@ export async function findServers(
   return requested.models.length > 0 ? servers : serversForRooms(context, servers, requested);
 }
 
-/** Without rerankers, each with one line. @throws CommandError when the user named a reranker's endpoint */
+/** Leaves out rerankers, and prints a line for each. @throws CommandError when the user named a reranker's endpoint */
 async function serversForRooms(
   context: CliContext,
   found: readonly FoundServer[],

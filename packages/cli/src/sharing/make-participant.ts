@@ -42,7 +42,7 @@ function exitCodeFor(code: string): ExitCode {
   return row === undefined ? EXIT.failure : exitCodeOfStatus(row.status);
 }
 
-/** Keeps the key that the owner's requests go first with, and prints how to use it. */
+/** Saves the key with which the owner's requests go first, and prints how to use it. */
 export async function keepClientKey(
   context: CliContext,
   { hubUrl, room, id }: Pick<ParticipantOptions, "hubUrl" | "room" | "id">,

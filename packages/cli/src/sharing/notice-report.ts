@@ -43,7 +43,7 @@ export class NoticeReport {
   readonly #hubOutage = trackOutage<ParticipantOptions>();
   readonly #isServerNews: ReturnType<typeof trackServers>;
   readonly #budgetProblems = new Map<string, string | undefined>();
-  /** those that have not connected yet */
+  /** participants that have not connected yet */
   readonly #awaited: Set<ParticipantOptions>;
   readonly #machines = new Map<string, Machine>();
 
@@ -84,7 +84,7 @@ export class NoticeReport {
       case "disconnected":
         if (this.#hubOutage.began(participant, nowMs)) this.#sayNotice(notice);
         return;
-      // Each has streams of its own: one line per participant.
+      // Each participant has other streams, so each gets a line.
       case "interrupted":
         this.#hubOutage.began(participant, nowMs);
         return this.#say(yellow(lostText(safe(id), notice.streams)));

@@ -80,7 +80,7 @@ export function runningLines(
 interface LiveLines {
   /** Writes whole lines above them. */
   readonly terminal: Terminal;
-  /** Draws them anew. */
+  /** Draws them again. */
   refresh(): void;
   /** Erases them, until `enter`. */
   leave(): void;

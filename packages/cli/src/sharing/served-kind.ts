@@ -4,7 +4,7 @@ import type { ParticipantOptions } from "@roomhub/participant";
 import { safe } from "../terminal/text.ts";
 import type { FoundServer } from "./found-server.ts";
 
-/** Servers to choose from, and those that serve nothing that a room relays. */
+/** Servers to choose from, and rerankers, which serve nothing that a room relays. */
 export interface SortedServers {
   servers: FoundServer[];
   rerankers: FoundServer[];
@@ -80,7 +80,7 @@ async function kindOfLlamaServer(baseUrl: string, query: QueryText): Promise<Ser
   return /\\?"content\\?" must be provided/.test(embeddings) ? "embeddings" : "other";
 }
 
-/** Programs built with FastAPI list their paths, and some list only those that the model serves. */
+/** Programs built with FastAPI list their paths; some list only paths that the model serves. */
 async function kindByPaths(baseUrl: string, query: QueryText): Promise<ServedKind> {
   const listing = await query(`${rootOf(baseUrl)}/openapi.json`);
   const paths = pathsIn(listing);

@@ -43,7 +43,7 @@ export function createRoomTable(terminal: Terminal, colors: Colors) {
       { text: safe(event.participantId ?? "-") },
       { text: safe(event.model ?? "-") },
       { text: event.queueMs > 0 ? shortDuration(event.queueMs) : "-" },
-      ...paceOf(metrics),
+      ...speedCells(metrics),
       event.type === "llm.complete" ? success(event, colors) : failure(event, colors),
     ]);
   };
@@ -77,7 +77,7 @@ export function createServedTable(terminal: Terminal, colors: Colors, hasNames: 
       { text: safe(clientText(notice.client) ?? "-") },
       ...(hasNames ? [{ text: safe(id) }] : []),
       { text: safe(notice.model) },
-      ...paceOf(notice),
+      ...speedCells(notice),
       { text: notice.outputTokens?.toString() ?? "-" },
       { text: shortDuration(notice.durationMs) },
       endOf(notice, colors),
@@ -85,16 +85,16 @@ export function createServedTable(terminal: Terminal, colors: Colors, hasNames: 
   };
 }
 
-/** Without tenths from a thousand on, as from a cache, so that the column keeps its width. */
-function pace(tokensPerSecond: number): string {
+/** Leaves out tenths from 1,000 tokens per second on, so that the column keeps its width. */
+function rateText(tokensPerSecond: number): string {
   return tokensPerSecond.toFixed(tokensPerSecond < 999.95 ? 1 : 0);
 }
 
 /** The cells of TTFT and TOK/S. */
-function paceOf({ ttftMs, tokensPerSecond }: Partial<Metrics> = {}): Cell[] {
+function speedCells({ ttftMs, tokensPerSecond }: Partial<Metrics> = {}): Cell[] {
   return [
     { text: ttftMs === undefined ? "-" : shortDuration(ttftMs) },
-    { text: tokensPerSecond === undefined ? "-" : pace(tokensPerSecond) },
+    { text: tokensPerSecond === undefined ? "-" : rateText(tokensPerSecond) },
   ];
 }
 

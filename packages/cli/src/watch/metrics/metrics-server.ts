@@ -45,7 +45,7 @@ async function respond(
   }
 }
 
-/** Of a response in the text format. https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/** The media type of the text format. https://prometheus.io/docs/instrumenting/exposition_formats/ */
 const PROMETHEUS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /**

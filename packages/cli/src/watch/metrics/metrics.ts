@@ -52,7 +52,7 @@ export function addMetricsCommand(program: Command, context: CliContext): void {
     );
 }
 
-/** Runs until stopped. Requests that end while the event stream is broken are not counted. */
+/** Runs until stopped. Requests that end while the event stream is disconnected are not counted. */
 async function serveRoomMetrics(
   context: CliContext,
   room: string | undefined,
@@ -162,7 +162,7 @@ function otlpArgument(text: string): string {
   return url.href;
 }
 
-/** Rooms whose participants are listed for one scrape, each with a request of its own. */
+/** The most rooms whose participants are listed for one scrape. Each room costs the hub one request. */
 const maxRooms = 100;
 /** Several scrapers cost the hub no more than one. */
 const keptMs = 1_000;

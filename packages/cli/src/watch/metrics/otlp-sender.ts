@@ -12,7 +12,7 @@ import type { Metric, Point } from "./series.ts";
 
 /** As often as Prometheus reads them by the guide. */
 const everyMs = 15_000;
-/** For one attempt and its repetitions; short, since the next one carries the same totals. */
+/** Limit of one export, retries included. It is short because the next export has the same totals. */
 const timeoutMs = 5_000;
 
 export interface MetricsSenderOptions {
@@ -75,7 +75,7 @@ export function sendMetrics(options: MetricsSenderOptions): { close: () => Promi
 
 type ExportResult = Parameters<Parameters<OTLPMetricExporter["export"]>[1]>[0];
 
-/** Of one program, over a stretch of time. */
+/** The metrics of one program since it started. */
 interface Collected {
   version: string;
   /** epoch ms; what the metrics have counted since */

@@ -8,7 +8,7 @@ import {
 import { stepBetween } from "../record/event-id.ts";
 import { Histogram, type Labels, type Metric, OTHER, Series } from "./series.ts";
 
-/** Of the OpenTelemetry semantic conventions for generative AI, whose names, units and buckets these metrics have. */
+/** Version of the OpenTelemetry semantic conventions for generative AI that these names, units and buckets are from. */
 export const SEMANTIC_CONVENTIONS_VERSION = "1.37.0";
 
 const ttftBoundaries = [
@@ -90,7 +90,7 @@ export class RoomMetrics {
       // Before a selection, `model` is whatever the client requested.
       const open = openLabels(roomCode, participantId, participantId === null ? null : event.model);
       this.#requests.at(open, operationOf(event.protocol)).total++;
-      // A provider's own code can be any string.
+      // A code that a provider made up can be any string.
       const errorType = Object.hasOwn(ERROR_STATUS, code) ? code : OTHER;
       this.#errors.at(open, { stage, "error.type": errorType }).total++;
     }

@@ -10,7 +10,7 @@ export interface Point<Value> {
 /** Stands for the values of labels beyond {@link maxSeries}. */
 export const OTHER = "other";
 
-/** Series with labels of their own per metric; further ones share those whose open labels are {@link OTHER}. */
+/** The most series of one metric. Beyond it, new label values are counted as {@link OTHER}. */
 export const maxSeries = 500;
 
 /**
@@ -62,7 +62,7 @@ interface Described {
   help: string;
 }
 
-/** One metric now, of which every writer makes its own form. Counters and histograms only grow. */
+/** One metric now, before it is written as Prometheus text or OTLP. Counters and histograms only grow. */
 export type Metric = Described &
   (
     | { kind: "counter" | "gauge"; points: readonly Point<number>[] }

@@ -13,7 +13,7 @@ interface PageFile {
   body: Buffer;
 }
 
-/** By path, such as `/index.html`. */
+/** The files by their paths, such as `/index.html`. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 const types: Record<string, string> = {
@@ -43,7 +43,7 @@ async function buildPage(): Promise<PageFiles> {
   if (!existsSync(vite)) return readPage(packaged);
   const folder = await mkdtemp(join(tmpdir(), "roomhub-page-"));
   try {
-    // A process of its own: what a build loads would stay in the memory of a hub.
+    // In another process, since what a build loads would stay in the memory of a hub.
     const build = [vite, "build", sources, "--outDir", folder, "--emptyOutDir"];
     await promisify(execFile)(process.execPath, build, { cwd: sources });
     return await readPage(folder);
@@ -53,7 +53,7 @@ async function buildPage(): Promise<PageFiles> {
 }
 
 async function readPage(folder: string): Promise<PageFiles> {
-  // Names alone: inside an executable, Node 26 gives entries of such a list wrong parents.
+  // Names only: inside an executable, Node 26 gives directory entries the wrong parents.
   const names = await readdir(folder, { recursive: true });
   const files = new Map<string, PageFile>();
   for (const name of names) {

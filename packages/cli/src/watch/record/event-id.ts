@@ -17,7 +17,7 @@ export type Step =
   | { kind: "repeated" }
   | {
       kind: "gap";
-      /** events that were not received; null when the hub has restarted, since its count began anew */
+      /** events that were not received; null when the hub has restarted, since it then counts from 1 again */
       missed: number | null;
     };
 

@@ -59,7 +59,7 @@ export interface Gap {
   from: string;
   /** id of the first event after it */
   to: string;
-  /** events; null when the hub has restarted, since its count began anew */
+  /** events; null when the hub has restarted, since it then counts from 1 again */
   missed: number | null;
 }
 

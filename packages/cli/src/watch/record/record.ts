@@ -38,7 +38,7 @@ export function addRecordCommand(program: Command, context: CliContext): void {
     .action((room: string, options: RecordOptionValues) => record(context, room, options));
 }
 
-/** Runs until stopped. What the hub emitted meanwhile is recorded as a gap. */
+/** Runs until stopped. Events that were missed are recorded as a gap. */
 async function record(
   context: CliContext,
   room: string,
@@ -96,7 +96,7 @@ async function openRecording(
   };
 }
 
-/** The lines of each event: those of gaps before it, and its own. An event that was received before has none. */
+/** The lines of each event: the gap before it, if any, and the event. A repeated event has none. */
 function createLines(context: CliContext, recordedId: string | undefined) {
   let lastId = recordedId;
   let id: string | undefined;

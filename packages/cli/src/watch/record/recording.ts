@@ -21,7 +21,7 @@ export interface RecordingOptions {
 export interface Recording {
   /** id of the last event that is kept; undefined for a new recording */
   readonly lastId: string | undefined;
-  /** @param day - `2026-01-31`, of the events in these lines; undefined for no day of its own */
+  /** @param day - `2026-01-31`, of the events in these lines; undefined to stay with the day of the file */
   write(lines: string, day: string | undefined): void;
   /** Returns when what was written is on the disk. */
   flush(): void;
@@ -133,7 +133,7 @@ function tailOf(file: number, size: number): Buffer {
   return tail.subarray(0, filled);
 }
 
-/** For a process that ended between renaming a file and writing the next one. */
+/** Needed when a process ended between renaming a file and writing the next one. */
 function lastIdOfRenamed(path: string): string | undefined {
   const newest = renamedFiles(path).at(-1);
   if (newest === undefined) return undefined;

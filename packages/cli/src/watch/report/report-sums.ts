@@ -109,7 +109,7 @@ export class ReportSums {
     const key = JSON.stringify([stage, code]);
     const known = this.#failures.get(key);
     if (known !== undefined) return known;
-    // A provider's own code can be any string.
+    // A code that a provider made up can be any string.
     if (this.#failures.size >= maxFailureRows && code !== others) {
       return this.#failureRow(stage, others);
     }

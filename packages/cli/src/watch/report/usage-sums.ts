@@ -15,7 +15,7 @@ export interface UsageRow {
   /** of complete responses; undefined while there is none */
   inputTokens: TokenSum | undefined;
   outputTokens: TokenSum | undefined;
-  /** of the input tokens, those that the model server had cached */
+  /** the part of the input tokens that the model server had cached */
   cachedInputTokens: TokenSum | undefined;
 }
 

@@ -17,7 +17,7 @@ export function addUsageCommand(program: Command, context: CliContext): void {
     .action((room: string, options: HubOptionValues) => countUsage(context, room, options));
 }
 
-/** Runs until stopped. What happens while the event stream is broken is not counted. */
+/** Runs until stopped. Requests that end while the event stream is disconnected are not counted. */
 async function countUsage(
   context: CliContext,
   room: string,

@@ -21,7 +21,7 @@ export const PARTICIPANT_COLUMNS: readonly Column[] = [
   { heading: "STATE", width: 0 },
 ];
 
-/** A row per participant, those that serve requests first. */
+/** A row per participant; participants that can serve requests come first. */
 export function participantRows({ state, nowMs, colors }: TopView): Cell[][] {
   const slots = slotsOf(state);
   const figures = participantFigures(state, nowMs);

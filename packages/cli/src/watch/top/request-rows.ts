@@ -14,7 +14,7 @@ export const REQUEST_COLUMNS: readonly Column[] = [
   { heading: "STATE", width: 0 },
 ];
 
-/** A row per request: those that run, the oldest first, then those in the queue by their places. */
+/** A row per request: running requests, the oldest first, then queued requests by their places. */
 export function requestRows({ state, nowMs, colors }: TopView): Cell[][] {
   const all = [...state.running.values()];
   const sent = all.filter((request) => request.kind !== "queued");
