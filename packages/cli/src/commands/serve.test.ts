@@ -262,6 +262,6 @@ test("a program that cannot be made is reported, and the hub serves without it",
 test("serve --workers is an error that names the guide to several hubs", async () => {
   const world = makeWorld();
   expect(await world.run("serve", "--workers", "2")).toBe(2);
-  expect(world.stderr.text).toMatch(/--workers is gone.*docs\/guides\/cluster-balancer\.md/);
+  expect(world.stderr.text).toMatch(/--workers was removed.*docs\/guides\/cluster-balancer\.md/);
   expect(world.hubs).toEqual([]);
 });

@@ -42,7 +42,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
 async function serve(context: CliContext, values: ServeOptionValues): Promise<void> {
   if (values.workers !== undefined) {
     throw new UsageError(
-      "--workers is gone: a room runs in one process. To use all cores, run several hubs behind a balancer that hashes the room's code; see docs/guides/cluster-balancer.md",
+      "--workers was removed: a room runs in one process. To use all cores, run several hubs behind a balancer that hashes the room's code; see docs/guides/cluster-balancer.md",
     );
   }
   const config = await resolveHubConfig(context, values);

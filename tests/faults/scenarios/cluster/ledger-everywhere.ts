@@ -9,6 +9,7 @@ export const clusterLedger: Scenario = {
   title: "every request is in the event streams of all three hubs, the same in each, with one end",
   needs: clusterNeeds,
   isQuick: true,
+  limitMs: 600_000,
   async run(world) {
     const cluster = await Cluster.open(world);
     // In the short tier at the one hub whose clients and participants are both elsewhere.
@@ -21,7 +22,7 @@ export const clusterLedger: Scenario = {
         }),
       ),
     );
-    const wishes = Array.from({ length: world.isQuick ? 360 : 6_000 }, (_, n) =>
+    const wishes = Array.from({ length: world.isQuick ? 360 : 10_000 }, (_, n) =>
       wishOf(cluster, n),
     );
     const outcomes = await cluster.clients.call("inTurn", {
