@@ -100,6 +100,16 @@ describe("an error of a request that another hub piped", () => {
     expect(lab.at(2_000).slice(2)).toEqual(["llm.error 3", "ended 3"]);
   });
 
+  test("is forgotten where its home cannot be reached for 10 s: another home has told it when this hub has the room again", () => {
+    const lab = startAway({ kind: "there", hub: other });
+    lab.events.piped("1", "cc");
+    lab.isConnected = false;
+    expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(true);
+    lab.at(10_000);
+    lab.home = { kind: "here" };
+    expect(lab.at(20_000)).toEqual([]);
+  });
+
   test("is no second end, whatever broke on its way", () => {
     const lab = startAway({ kind: "here" });
     lab.events.piped("1", "bb");

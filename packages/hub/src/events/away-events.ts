@@ -49,6 +49,7 @@ const openedMs = 1_000;
 const lostKeptMs = 60_000;
 /** The hub of a client says soon what became of it, unless that hub has ended. */
 const unsureMs = 2_000;
+const toldMs = 10_000;
 
 /**
  * The events of rooms whose home is another hub, or is about to be: what still runs here has them, and what the home did
@@ -136,12 +137,7 @@ export class AwayEvents {
 
   /** Four times a second: homes may be known by now. */
   tick(): void {
-    const { isCutOffFrom, nowMs } = this.#options;
-    this.#unsure = this.#unsure.filter(({ end, hubId, sinceMs }) => {
-      const isUnsure = isCutOffFrom(hubId) || nowMs() - sinceMs < unsureMs;
-      if (!isUnsure) this.arrived(end);
-      return isUnsure;
-    });
+    this.#unsure = this.#unsure.filter((unsure) => this.#isUnsure(unsure));
     this.#lost = this.#lost.filter((lost) => this.#isPending(lost));
     for (const code of [...this.#waiting.keys()]) this.#flush(code);
   }
@@ -152,6 +148,17 @@ export class AwayEvents {
     for (const { end, hereMs } of this.#lost.splice(0))
       if (hereMs !== undefined) this.#options.publish(end);
     this.tick();
+  }
+
+  #isUnsure({ end, hubId, sinceMs }: Unsure): boolean {
+    const { isCutOffFrom, homeOf, send, nowMs } = this.#options;
+    const ageMs = nowMs() - sinceMs;
+    if (isCutOffFrom(hubId) || ageMs < unsureMs) return true;
+    const home = homeOf(end.code);
+    if (home?.kind === "here") this.#publish(end);
+    // Later than this, the hub of the client has told it.
+    else if (home === undefined || !send(home.hub.hubId, end)) return ageMs < toldMs;
+    return false;
   }
 
   #isPending(lost: Lost): boolean {

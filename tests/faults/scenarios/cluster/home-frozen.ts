@@ -108,10 +108,12 @@ async function freezeOnce(
   }
   frozen.process.signal("SIGCONT");
   const thawedMs = sharedNowMs();
-  served ??= await servedMs(cluster, other, round);
-  // What runs at a home that was not replaced goes on; so may what its own client has there, whose tunnel outlives a freeze.
+  // What its own client has there may go on, over the tunnel that the agent had.
   const own = `own-${round}`;
-  for (const tag of thaw === "before" ? running : [own]) await cluster.clients.call("leave", tag);
+  await cluster.clients.call("leave", own);
+  served ??= await servedMs(cluster, other, round);
+  // What runs at a home that was not replaced goes on.
+  if (thaw === "before") for (const tag of running) await cluster.clients.call("leave", tag);
   const ran = await cluster.outcomes(running);
   for (const { tag, end, code } of ran) {
     const goesOn = thaw === "before" || (tag === own && end !== "error");
