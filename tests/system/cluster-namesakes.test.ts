@@ -26,7 +26,9 @@ test("a hub under whose id another one runs does not start, and nothing changes 
     () => hubsOf(third),
     ({ length }) => length === 2,
   );
-  const before = await hubsOf(third);
+  // The name of a hub leads nowhere here, which is a problem once it was dialled.
+  const facts = async () => (await hubsOf(third)).map(({ problem: _problem, ...hub }) => hub);
+  const before = await facts();
 
   const { cluster } = hubAt(sharedUrl);
   const twin = createHub({ port: 0, cluster: { ...cluster, linkUrl: sharedUrl } });
@@ -36,7 +38,7 @@ test("a hub under whose id another one runs does not start, and nothing changes 
     message: expect.stringMatching(/running since 20.*hub\.example:5050.*hub\.example:5050/),
   });
   await twin.close();
-  expect(await hubsOf(third)).toEqual(before);
+  expect(await facts()).toEqual(before);
   expect([warnings(one), warnings(third)]).toEqual([[], []]);
 });
 
