@@ -1,3 +1,4 @@
+import { parseChatCompletion } from "../../packages/provider/src/translation/chat/chat-choice.ts";
 import { expect, test } from "vitest";
 import {
   messageEventsIn,
@@ -40,10 +41,9 @@ test.each(["oslo", "oslo-tool"])(
   (name) => {
     const native = JSON.parse(llamaRecording(`${name}-messages`).body.toString()) as FoldedMessage;
     const made = translateMessage(
-      llamaRecording(`${name}-chat`).body,
+      parseChatCompletion(llamaRecording(`${name}-chat`).body),
       translated(thinking),
       countingSource(),
-      () => {},
     );
     const message = JSON.parse(made.toString()) as FoldedMessage;
     expect(blocksOf(message)).toEqual(blocksOf(native));

@@ -1,3 +1,4 @@
+import { parseChatCompletion } from "../../packages/provider/src/translation/chat/chat-choice.ts";
 import {
   array,
   assert,
@@ -124,7 +125,7 @@ test.for(SEEDS)(
         const streamed = foldMessage(messageEventsIn(translated(asStream(script), []).text));
         const body = Buffer.from(JSON.stringify(asCompletion(script)));
         const whole = JSON.parse(
-          translateMessage(body, request(true), countingSource(), () => {}).toString(),
+          translateMessage(parseChatCompletion(body), request(true), countingSource()).toString(),
         ) as { content: object[] } & Record<string, unknown>;
         const content = streamed.content.map((block) =>
           block.type === "tool_use"
@@ -241,7 +242,7 @@ test.for(SEEDS)(
         }));
         const body = Buffer.from(JSON.stringify({ ...chunk, choices }));
         try {
-          const made = translateMessage(body, request(true), countingSource(), () => {});
+          const made = translateMessage(parseChatCompletion(body), request(true), countingSource());
           expect(JSON.parse(made.toString())).toMatchObject({
             type: "message",
             content: expect.any(Array),

@@ -1,3 +1,4 @@
+import { parseChatCompletion } from "../../packages/provider/src/translation/chat/chat-choice.ts";
 import { createSseReader } from "@roomhub/protocol";
 import { array, assert, nat, property } from "fast-check";
 import { expect, test } from "vitest";
@@ -5,9 +6,11 @@ import {
   translatedRequest,
   countingSource,
 } from "../../packages/provider/src/responses/response.fixture.ts";
-import { translateResponse } from "../../packages/provider/src/responses/output/whole-response.ts";
 import type { ToolName } from "../../packages/provider/src/translation/tool-naming.ts";
-import { responsesStream } from "../../packages/provider/src/responses/output/stream.ts";
+import {
+  responsesStream,
+  translateResponse,
+} from "../../packages/provider/src/responses/output/stream.ts";
 import type { ChatStream } from "../../packages/provider/src/translation/chat/chat-stream.ts";
 import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
@@ -151,7 +154,11 @@ test.for(SEEDS)(
         const streamed = lastEvent(dataIn(translated(asStream(script), []).text)).response;
         const body = Buffer.from(JSON.stringify(asCompletion(script)));
         const whole: unknown = JSON.parse(
-          translateResponse(body, translatedRequest({ toolNames }), countingSource()).toString(),
+          translateResponse(
+            parseChatCompletion(body),
+            translatedRequest({ toolNames }),
+            countingSource(),
+          ).toString(),
         );
         expect(checkResponse(whole)).toEqual([]);
         expect(streamed).toEqual(whole);

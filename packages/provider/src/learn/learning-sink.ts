@@ -1,3 +1,4 @@
+import { PassingSink } from "../passing-sink.ts";
 import { refusesStreamOptions } from "@roomhub/protocol";
 import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
@@ -10,8 +11,7 @@ import { mayBeErrorInDisguise } from "./surface-verdict.ts";
 const maxSeenBytes = 8 * 1024;
 
 /** Passes everything on as it comes and notes on the side what the response says about the surface that was requested. */
-export class LearningSink implements ProviderSink {
-  readonly #sink: ProviderSink;
+export class LearningSink extends PassingSink {
   readonly #surface: CapabilityName;
   readonly #knowledge: ServerKnowledge;
   #status = 0;
@@ -22,22 +22,22 @@ export class LearningSink implements ProviderSink {
   #seenBytes = 0;
 
   constructor(sink: ProviderSink, surface: CapabilityName, knowledge: ServerKnowledge) {
-    this.#sink = sink;
+    super(sink);
     this.#surface = surface;
     this.#knowledge = knowledge;
   }
 
-  onHead(head: ResponseHead): void {
+  override onHead(head: ResponseHead): void {
     this.#status = head.status;
     if (isSuccess(head.status) && isEventStream(head)) {
       this.#knowledge.note(this.#surface, "supported");
     } else if (isSuccess(head.status) && this.#knowledge.hasResponded(this.#surface)) {
       this.#isExpected = true;
     } else this.#seen = [];
-    this.#sink.onHead(head);
+    this.sink.onHead(head);
   }
 
-  onData(chunk: Buffer): boolean {
+  override onData(chunk: Buffer): boolean {
     if (this.#isExpected) {
       this.#isExpected = false;
       // Errors are short: what begins without the word is none.
@@ -48,12 +48,12 @@ export class LearningSink implements ProviderSink {
       this.#seen.push(part);
       this.#seenBytes += part.length;
     }
-    return this.#sink.onData(chunk);
+    return this.sink.onData(chunk);
   }
 
-  onEnd(): void {
+  override onEnd(): void {
     if (this.#seen !== undefined) this.#learnFrom(Buffer.concat(this.#seen).toString("utf8"));
-    this.#sink.onEnd();
+    this.sink.onEnd();
   }
 
   #learnFrom(text: string): void {
@@ -64,16 +64,8 @@ export class LearningSink implements ProviderSink {
     this.#knowledge.noteResponse(this.#surface, this.#status, text);
   }
 
-  onFailure(failure: ProviderFailure): void {
+  override onFailure(failure: ProviderFailure): void {
     if (failure.code === "provider_unreachable") this.#knowledge.doubt();
-    this.#sink.onFailure(failure);
-  }
-
-  onClosed(): void {
-    this.#sink.onClosed();
-  }
-
-  onBodyDrain(): void {
-    this.#sink.onBodyDrain?.();
+    this.sink.onFailure(failure);
   }
 }

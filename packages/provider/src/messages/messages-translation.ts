@@ -1,4 +1,3 @@
-import { isDeeperThan, LIMITS } from "@roomhub/protocol";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import type {
   ServableRequest,
@@ -8,10 +7,7 @@ import type {
 import { messageStream, streamedMessage } from "./output/message-stream.ts";
 import { translateMessage } from "./output/whole-message.ts";
 import { requestsFormat, translateMessages } from "./request/request.ts";
-import { UntranslatableError } from "../translation/read-field.ts";
-
-/** What is translated may stand a little deeper than it stood. */
-const maxDepth = 2 * LIMITS.jsonDepth.default;
+import { refuseDeepNesting } from "../translation/read-field.ts";
 
 /** Members that not every server takes. What a client requests with them is less than a response. */
 const optionalFields: ServableRequest["optionalFields"] = [
@@ -53,24 +49,16 @@ export const messagesTranslation: SurfaceTranslation = {
   }),
 };
 
-/** A hub refuses deep nesting; an agent cannot rely on its hub, and JSON of any depth cannot be written again. */
 function translate(body: Buffer, { program }: ServerFacts): ServableRequest {
   const request = translateMessages(body, program);
-  if (isDeeperThan(request.chat, maxDepth)) {
-    throw new UntranslatableError("The request body is nested too deeply.", "", "invalid_type");
-  }
+  refuseDeepNesting(request.chat);
   const { chat, model, isStream } = request;
   return {
-    chat,
-    model,
-    isStream,
-    optionalFields,
+    ...{ chat, model, isStream, optionalFields },
     // It is sent back only to servers known to take it.
     reasoningAtFirst: "none",
     stream: (source) => messageStream(request, source),
-    response: (completion, source, onReasoning) =>
-      translateMessage(completion, request, source, onReasoning),
-    streamed: (completion, source, onReasoning) =>
-      streamedMessage(completion, request, source, onReasoning),
+    response: (completion, source) => translateMessage(completion, request, source),
+    streamed: (completion, source) => streamedMessage(completion, request, source),
   };
 }

@@ -1,3 +1,4 @@
+import { PassingSink } from "../passing-sink.ts";
 import type { TimeSource } from "@roomhub/protocol";
 import type { ProviderFailure } from "../call/failure.ts";
 import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
@@ -15,8 +16,7 @@ interface Unread {
 }
 
 /** Passes everything on as it comes, and lets the verdict on the server know first. */
-export class ReadinessSink implements ProviderSink {
-  readonly #sink: ProviderSink;
+export class ReadinessSink extends PassingSink {
   readonly #readiness: ServerReadiness;
   readonly #time: TimeSource;
   readonly #credentials: number;
@@ -36,7 +36,7 @@ export class ReadinessSink implements ProviderSink {
     client: string,
     onOver: (isCancelled: boolean) => void,
   ) {
-    this.#sink = sink;
+    super(sink);
     this.#readiness = readiness;
     this.#time = time;
     this.#client = client;
@@ -46,7 +46,7 @@ export class ReadinessSink implements ProviderSink {
   }
 
   /** In this order: an agent's hub knows that the server loads when it sees the 503. */
-  onHead(head: ResponseHead): void {
+  override onHead(head: ResponseHead): void {
     if (head.status === 503) {
       this.#unread = { head, chunks: [], bytes: 0 };
       return;
@@ -57,13 +57,13 @@ export class ReadinessSink implements ProviderSink {
       this.#credentials,
       this.#client,
     );
-    this.#sink.onHead(head);
+    this.sink.onHead(head);
   }
 
-  onData(chunk: Buffer): boolean {
+  override onData(chunk: Buffer): boolean {
     if (this.#unread !== undefined) return this.#read(this.#unread, chunk);
     this.#readiness.callFlows();
-    return this.#sink.onData(chunk);
+    return this.sink.onData(chunk);
   }
 
   #read(unread: Unread, chunk: Buffer): boolean {
@@ -81,30 +81,26 @@ export class ReadinessSink implements ProviderSink {
     const nowMs = this.#time.monotonicMs();
     if (saysLoading.test(body.toString("utf8", 0, maxReadBytes))) this.#readiness.callLoads(nowMs);
     else this.#readiness.callResponded(head.status, nowMs, this.#credentials, this.#client);
-    this.#sink.onHead(head);
-    return body.length === 0 || this.#sink.onData(body);
+    this.sink.onHead(head);
+    return body.length === 0 || this.sink.onData(body);
   }
 
-  onEnd(): void {
+  override onEnd(): void {
     this.#isOver = true;
     this.#passUnread();
-    this.#sink.onEnd();
+    this.sink.onEnd();
   }
 
-  onFailure(failure: ProviderFailure): void {
+  override onFailure(failure: ProviderFailure): void {
     this.#isOver = true;
     this.#passUnread();
     this.#readiness.callFailed(failure.code, this.#time.monotonicMs());
-    this.#sink.onFailure(failure);
+    this.sink.onFailure(failure);
   }
 
-  onClosed(): void {
+  override onClosed(): void {
     this.#readiness.callEnded(this.#time.monotonicMs());
     this.#onOver(!this.#isOver);
-    this.#sink.onClosed();
-  }
-
-  onBodyDrain(): void {
-    this.#sink.onBodyDrain?.();
+    this.sink.onClosed();
   }
 }

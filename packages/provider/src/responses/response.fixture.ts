@@ -1,7 +1,7 @@
 import { createSseReader } from "@roomhub/protocol";
-import type { TranslatedRequest } from "./translated-request.ts";
 import type { TranslationSource } from "../translation/surface-translation.ts";
 import { responsesStream } from "./output/stream.ts";
+import type { TranslatedRequest } from "./request/request.ts";
 
 /** A request without optional fields, as the response half needs it. */
 export function translatedRequest(changes: Partial<TranslatedRequest> = {}): TranslatedRequest {

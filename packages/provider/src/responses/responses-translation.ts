@@ -1,12 +1,7 @@
-import { isDeeperThan, LIMITS } from "@roomhub/protocol";
 import type { ServableRequest, SurfaceTranslation } from "../translation/surface-translation.ts";
-import { responsesStream } from "./output/stream.ts";
-import { translateResponse } from "./output/whole-response.ts";
+import { responsesStream, translateResponse } from "./output/stream.ts";
 import { translateRequest } from "./request/request.ts";
-import { UntranslatableError } from "../translation/read-field.ts";
-
-/** What is translated may stand a little deeper than it stood. */
-const maxDepth = 2 * LIMITS.jsonDepth.default;
+import { refuseDeepNesting } from "../translation/read-field.ts";
 
 /** `/responses` served by a server's chat. */
 export const responsesTranslation: SurfaceTranslation = {
@@ -17,22 +12,15 @@ export const responsesTranslation: SurfaceTranslation = {
   }),
 };
 
-/** A hub refuses deep nesting; an agent cannot rely on its hub, and JSON of any depth cannot be written again. */
 function translate(body: Buffer): ServableRequest {
   const request = translateRequest(body);
-  if (isDeeperThan([request.chat, request.echo], maxDepth)) {
-    throw new UntranslatableError("The request body is nested too deeply.", "", "invalid_type");
-  }
+  refuseDeepNesting([request.chat, request.echo]);
   const { chat, model, isStream } = request;
   return {
-    chat,
-    model,
-    isStream,
-    optionalFields: [],
+    ...{ chat, model, isStream, optionalFields: [] },
     // What most servers read.
     reasoningAtFirst: "reasoning_content",
     stream: (source) => responsesStream(request, source),
-    response: (completion, source, onReasoning) =>
-      translateResponse(completion, request, source, onReasoning),
+    response: (completion, source) => translateResponse(completion, request, source),
   };
 }

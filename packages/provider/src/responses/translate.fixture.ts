@@ -1,5 +1,4 @@
-import type { TranslatedRequest } from "./translated-request.ts";
-import { translateRequest } from "./request/request.ts";
+import { translateRequest, type TranslatedRequest } from "./request/request.ts";
 import { UntranslatableError } from "../translation/read-field.ts";
 
 /** Translates a request that has the fields of `requested` and what every request has. */

@@ -9,8 +9,7 @@ import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import type { ChatStream } from "./chat/chat-stream.ts";
 import type { ServableRequest, TranslationSource } from "./surface-translation.ts";
 import type { ProviderResponse } from "./native-response.ts";
-import type { ReasoningField } from "./chat/chat-message.ts";
-import { NotChatError } from "./chat/chat-choice.ts";
+import { NotChatError, parseChatCompletion } from "./chat/chat-choice.ts";
 
 type Mode =
   | { kind: "waiting" }
@@ -138,9 +137,11 @@ export class ChatResponse implements ProviderResponse {
     const { clientResponse, knowledge, source } = this.#deps;
     try {
       const request = this.#request;
-      const onReasoning = (field: ReasoningField) => knowledge.seeReasoning(field);
-      const events = request.isStream ? request.streamed?.(body, source, onReasoning) : undefined;
-      const response = events ?? request.response(body, source, onReasoning);
+      const completion = parseChatCompletion(body);
+      const { reasoningField } = completion;
+      if (reasoningField !== undefined) knowledge.seeReasoning(reasoningField);
+      const events = request.isStream ? request.streamed?.(completion, source) : undefined;
+      const response = events ?? request.response(completion, source);
       knowledge.note("chatCompletions", "supported");
       this.#dialect.confirm(false);
       clientResponse.head(

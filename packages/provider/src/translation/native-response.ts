@@ -67,13 +67,13 @@ export class NativeResponse implements ProviderResponse {
 }
 
 /** A 200 in JSON may be LM Studio's way to say it. */
-function mayDenyThePath(head: ResponseHead): boolean {
+export function mayDenyThePath(head: ResponseHead): boolean {
   const { status } = head;
   if (isSuccess(status)) return !isEventStream(head);
   return status === 501 || (status >= 400 && status < 500);
 }
 
-/** What the provider says to one of the requests that serve a call. */
+/** The provider's response to one of the requests that serve a call. */
 export interface ProviderResponse extends Pick<
   ProviderSink,
   "onHead" | "onData" | "onEnd" | "onFailure"

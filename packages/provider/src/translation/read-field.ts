@@ -1,4 +1,11 @@
-import { isObject, type JsonObject, parseObject, printable } from "@roomhub/protocol";
+import {
+  isObject,
+  type JsonObject,
+  parseObject,
+  printable,
+  isDeeperThan,
+  LIMITS,
+} from "@roomhub/protocol";
 
 const maxQuotedLength = 60;
 
@@ -112,4 +119,22 @@ export class UntranslatableError extends Error {
     this.param = param;
     this.code = code;
   }
+}
+
+/** What is translated may be nested a little deeper than the request was. */
+const maxDepth = 2 * LIMITS.jsonDepth.default;
+
+/**
+ * A hub refuses deep nesting; an agent cannot rely on its hub, and JSON of any depth cannot be written again.
+ *
+ * @throws UntranslatableError
+ */
+export function refuseDeepNesting(value: unknown): void {
+  if (!isDeeperThan(value, maxDepth)) return;
+  throw new UntranslatableError("The request body is nested too deeply.", "", "invalid_type");
+}
+
+/** Without the keys that have no value, which would hide what the client calls by the same name. */
+export function present(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

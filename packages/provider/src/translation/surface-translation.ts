@@ -1,4 +1,5 @@
-import type { ChatMessage, AcceptedReasoning, ReasoningField } from "./chat/chat-message.ts";
+import type { AcceptedReasoning, ChatMessage } from "./chat/chat-message.ts";
+import type { ChatChoice } from "./chat/chat-choice.ts";
 import type { ChatStream } from "./chat/chat-stream.ts";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import type { UntranslatableError } from "./read-field.ts";
@@ -46,16 +47,8 @@ export interface ServableRequest extends ChatRequest {
   /** how reasoning is sent back while it is not known what the server accepts */
   reasoningAtFirst: AcceptedReasoning;
   stream(source: TranslationSource): ChatStream;
-  /**
-   * @param body - the provider's, of status 2xx
-   * @param onReasoning - called with its field for reasoning, when it sent some
-   * @throws NotChatError
-   */
-  response(
-    body: Buffer,
-    source: TranslationSource,
-    onReasoning: (field: ReasoningField) => void,
-  ): Buffer;
+  /** @throws NotChatError for a completion that has no response of this surface */
+  response(completion: ChatChoice, source: TranslationSource): Buffer;
   /** The same as a whole stream, for a server that does not stream; without it the client gets the response. */
   streamed?: ServableRequest["response"];
 }

@@ -1,25 +1,18 @@
 import { LIMITS } from "@roomhub/protocol";
-import { ChatResponse } from "./chat-response.ts";
-import { ChatDialect } from "./chat-dialect.ts";
-import type {
-  ProviderCall,
-  ProviderRequest,
-  ProviderSink,
-  ResponseHead,
-} from "../call/provider-call.ts";
+import type { ProviderRequest, ProviderSink, ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
 import type { CallProvider } from "../learn/query.ts";
-import { NativeResponse, type ProviderResponse } from "./native-response.ts";
-import { PacedSink } from "../call/paced-sink.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
-import { RequestBody, tooLong } from "./request-body.ts";
+import { ChatDialect } from "./chat-dialect.ts";
+import { ChatResponse } from "./chat-response.ts";
+import { CollectedCall } from "./collected-call.ts";
+import { NativeResponse, type ProviderResponse } from "./native-response.ts";
 import type {
   RequestRefusal,
   ServableRequest,
   SurfaceTranslation,
   TranslationSource,
 } from "./surface-translation.ts";
-import { UntranslatableError } from "./read-field.ts";
 
 export interface TranslatedCallDeps {
   send: CallProvider;
@@ -40,154 +33,85 @@ const maxResponseBytes = LIMITS.responseBodyBytes.default;
  *                                   └──refused in this dialect──► sent as chat
  * ```
  *
- * The body is kept until a response was passed on, so that it can be sent again. The caller sees one response.
+ * The body is kept until a response was passed on, so that it can be sent again.
  */
-export class TranslatedCall implements ProviderCall, ProviderSink {
-  readonly #request: ProviderRequest;
+export class TranslatedCall extends CollectedCall {
   readonly #deps: TranslatedCallDeps;
-  readonly #clientResponse: PacedSink;
-  readonly #body: RequestBody;
-  #isCollecting: boolean;
   #chatRequest: ServableRequest | undefined;
   #dialect: ChatDialect | undefined;
-  #response: ProviderResponse | undefined;
-  /** what is on its way to the provider now */
-  #call: ProviderCall | undefined;
+  #provider: ProviderResponse | undefined;
 
   constructor(request: ProviderRequest, sink: ProviderSink, deps: TranslatedCallDeps) {
-    this.#request = request;
+    super(request, sink, deps.maxBodyBytes);
     this.#deps = deps;
-    this.#clientResponse = new PacedSink(sink);
-    this.#body = new RequestBody(deps.maxBodyBytes);
-    this.#isCollecting = request.body === "streamed";
-    if (request.body === "streamed") return;
-    for (const chunk of request.body ?? []) this.#body.add(chunk);
-    this.#sendNext();
-  }
-
-  /** Copied: the chunk may be a view into something larger. */
-  writeBody(chunk: Buffer): boolean {
-    if (!this.#isCollecting) return true;
-    this.#body.add(Buffer.from(chunk));
-    if (!this.#body.isTooLong) return true;
-    this.#isCollecting = false;
-    this.#refuseHere(tooLong(this.#deps.maxBodyBytes));
-    return true;
-  }
-
-  endBody(): void {
-    if (!this.#isCollecting) return;
-    this.#isCollecting = false;
-    this.#sendNext();
-  }
-
-  resume(): void {
-    if (this.#clientResponse.resume()) this.#call?.resume();
-  }
-
-  cancel(): void {
-    if (this.#clientResponse.isOver) return;
-    this.#clientResponse.discard();
-    this.#isCollecting = false;
-    this.#body.clear();
-    if (this.#call === undefined) process.nextTick(() => this.#clientResponse.release());
-    else this.#call.cancel();
+    this.start();
   }
 
   onHead(head: ResponseHead): void {
-    this.#response?.onHead(head);
+    this.#provider?.onHead(head);
   }
 
   onData(chunk: Buffer): boolean {
-    return this.#response?.onData(chunk) ?? true;
+    return this.#provider?.onData(chunk) ?? true;
   }
 
   onEnd(): void {
-    this.#response?.onEnd();
+    this.#provider?.onEnd();
   }
 
   onFailure(failure: ProviderFailure): void {
     if (failure.code === "provider_unreachable") this.#deps.knowledge.doubt();
-    this.#response?.onFailure(failure);
+    this.#provider?.onFailure(failure);
   }
 
   onClosed(): void {
-    const isChatNext = this.#response?.isChatNext === true && !this.#clientResponse.isOver;
-    this.#call = undefined;
-    this.#response = undefined;
+    const isChatNext = this.#provider?.isChatNext === true && !this.response.isOver;
+    this.current = undefined;
+    this.#provider = undefined;
     if (isChatNext) return this.#askChat();
-    this.#body.clear();
-    this.#clientResponse.release();
+    this.clearBody();
+    this.response.release();
   }
 
-  #sendNext(): void {
+  protected override refusalBody(refusal: RequestRefusal): object {
+    return this.#deps.translation.refusal(refusal);
+  }
+
+  protected override sendNext(): void {
     const { knowledge, translation } = this.#deps;
     const { surface } = translation;
     const isTranslated = knowledge.way(surface) === "translated" || this.#isBetterAsChat;
     // Too long to be translated, it may still pass as it is.
-    const mustPass = this.#body.isTooLong && knowledge.native(surface) === "supported";
+    const mustPass = this.isBodyTooLong && knowledge.native(surface) === "supported";
     if (isTranslated && !mustPass) return this.#askChat();
-    const response = new NativeResponse(this.#clientResponse, knowledge, surface);
-    this.#send(this.#request.path, this.#body.chunks, response);
+    const response = new NativeResponse(this.response, knowledge, surface);
+    this.#send(this.request.path, this.body, response);
   }
 
   get #isBetterAsChat(): boolean {
     const { knowledge, translation } = this.#deps;
     if (!knowledge.mayTranslate(translation.surface)) return false;
-    return translation.prefersChat?.(knowledge, this.#body.chunks) === true;
+    return translation.prefersChat?.(knowledge, this.body) === true;
   }
 
   #askChat(): void {
-    const chatRequest = this.#translated();
+    const { knowledge, source, translation } = this.#deps;
+    this.#chatRequest ??= this.translated((body) => translation.translate(body, knowledge));
+    const chatRequest = this.#chatRequest;
     if (chatRequest === undefined) return;
-    const { knowledge, source } = this.#deps;
     const dialect = (this.#dialect ??= new ChatDialect(chatRequest, knowledge));
     const response = new ChatResponse(chatRequest, dialect, {
-      clientResponse: this.#clientResponse,
+      clientResponse: this.response,
       knowledge,
       source,
       maxResponseBytes,
-      stop: () => this.#call?.cancel(),
+      stop: () => this.current?.cancel(),
     });
     this.#send("/chat/completions", [dialect.body()], response);
   }
 
-  /** @returns undefined when the request was refused here: it is too long, or has no counterpart in chat */
-  #translated(): ServableRequest | undefined {
-    if (this.#chatRequest === undefined && this.#body.isTooLong) {
-      this.#refuseHere(tooLong(this.#deps.maxBodyBytes));
-      return undefined;
-    }
-    try {
-      this.#chatRequest ??= this.#deps.translation.translate(
-        Buffer.concat(this.#body.chunks),
-        this.#deps.knowledge,
-      );
-      this.#body.clear();
-      return this.#chatRequest;
-    } catch (error) {
-      if (!(error instanceof UntranslatableError)) throw error;
-      const { message, param, code } = error;
-      this.#refuseHere({ status: 400, message, param, code });
-      return undefined;
-    }
-  }
-
   #send(path: string, body: Buffer[], response: ProviderResponse): void {
-    this.#response = response;
-    this.#call = this.#deps.send({ ...this.#request, path, body }, this);
-  }
-
-  /** The provider gets no request. Sent in a later turn, as every response is. */
-  #refuseHere(refusal: RequestRefusal): void {
-    const { status } = refusal;
-    const body = Buffer.from(JSON.stringify(this.#deps.translation.refusal(refusal)));
-    this.#body.clear();
-    process.nextTick(() => {
-      this.#clientResponse.head({ status, headers: { "content-type": "application/json" } });
-      this.#clientResponse.data(body);
-      this.#clientResponse.end();
-      this.#clientResponse.release();
-    });
+    this.#provider = response;
+    this.current = this.#deps.send({ ...this.request, path, body }, this);
   }
 }

@@ -1,3 +1,4 @@
+import { tokenCount } from "../../translation/chat/provider-field.ts";
 import type { ServerProgram } from "../../learn/fingerprints.ts";
 import { objectIn } from "../../learn/query.ts";
 import type { ServableRequest } from "../../translation/surface-translation.ts";
@@ -55,8 +56,7 @@ function readTemplate({ model }: Chat): CountingStep["read"] {
 }
 
 function countIn(response: Buffer): number | undefined {
-  const { count } = objectIn(response) ?? {};
-  return Number.isSafeInteger(count) && (count as number) >= 0 ? (count as number) : undefined;
+  return tokenCount(objectIn(response)?.["count"]);
 }
 
 const bytesPerToken = 4;

@@ -1,7 +1,8 @@
 import type { ChatContent } from "../../translation/chat/chat-choice.ts";
 import { ToolCalls, FunctionArguments } from "../../translation/chat/tool-calls.ts";
-import type { ToolNames } from "../../translation/tool-naming.ts";
-import type { CallIds } from "../request/call-ids.ts";
+import { CallIds } from "../request/call-ids.ts";
+import type { TranslatedMessage } from "../request/request.ts";
+import type { TranslationSource } from "../../translation/surface-translation.ts";
 
 /** Takes the blocks of a message in their order: one is open at a time. */
 export interface BlockSink {
@@ -24,12 +25,7 @@ interface Block {
   waiting: string;
 }
 
-export interface MessageBlocksOptions {
-  toolNames: ToolNames;
-  callIds: CallIds;
-  /** else the model's reasoning is left out */
-  showsThinking: boolean;
-}
+type BlocksRequest = Pick<TranslatedMessage, "toolNames" | "callIds" | "showsThinking">;
 
 /** What a block weighs besides its text. */
 const charactersPerBlock = 1_024;
@@ -40,7 +36,8 @@ const charactersPerBlock = 1_024;
  */
 export class MessageBlocks {
   readonly #sink: BlockSink;
-  readonly #options: MessageBlocksOptions;
+  readonly #request: BlocksRequest;
+  readonly #callIds: CallIds;
   readonly #toolCalls = new ToolCalls((id, name) => this.#openCall(id, name));
   /** The first one is open; the others wait. */
   readonly #blocks: Block[] = [];
@@ -49,9 +46,10 @@ export class MessageBlocks {
   #waitingCharacters = 0;
   #heldCharacters = 0;
 
-  constructor(sink: BlockSink, options: MessageBlocksOptions) {
+  constructor(sink: BlockSink, request: BlocksRequest, source: TranslationSource) {
     this.#sink = sink;
-    this.#options = options;
+    this.#request = request;
+    this.#callIds = new CallIds(request.callIds, () => source.newId("toolu"));
   }
 
   get hasCalls(): boolean {
@@ -73,7 +71,7 @@ export class MessageBlocks {
   }
 
   add({ reasoning, text, refusal, calls }: ChatContent): void {
-    if (reasoning !== "" && this.#options.showsThinking) this.#speak("thinking", reasoning);
+    if (reasoning !== "" && this.#request.showsThinking) this.#speak("thinking", reasoning);
     if (text !== "") this.#speak("text", text);
     if (refusal !== "") {
       this.#hasRefusal = true;
@@ -99,8 +97,8 @@ export class MessageBlocks {
 
   #openCall(providerId: string, chatName: string): { add(piece: string): void } {
     this.#hasCalls = true;
-    const name = this.#options.toolNames.get(chatName)?.name ?? chatName;
-    const id = this.#options.callIds.clientId(providerId);
+    const name = this.#request.toolNames.get(chatName)?.name ?? chatName;
+    const id = this.#callIds.clientId(providerId);
     const given = new FunctionArguments();
     const block = this.#append({ kind: "tool_use", id, name }, given);
     return { add: (piece) => this.#add(block, given.add(piece)) };

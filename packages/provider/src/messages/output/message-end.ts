@@ -1,4 +1,4 @@
-import { fieldsOf } from "../../translation/chat/provider-field.ts";
+import { fieldsOf, tokenCount } from "../../translation/chat/provider-field.ts";
 import type { ProviderError } from "../../translation/chat/chat-stream.ts";
 
 /** How a message ended: Anthropic's `stop_reason` and `stop_sequence`. */
@@ -82,10 +82,6 @@ export function messageUsage(usage: unknown, timings: unknown): MessageUsage {
     cache_read_input_tokens: cached,
     output_tokens: output ?? 0,
   };
-}
-
-function tokenCount(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
 /** An error as Anthropic has it, in a body or in an `error` event. */

@@ -1,4 +1,4 @@
-import { type ChatChoice, parseChatCompletion } from "../../translation/chat/chat-choice.ts";
+import type { ChatChoice } from "../../translation/chat/chat-choice.ts";
 import {
   type ChatEnd,
   ChatStream,
@@ -6,16 +6,14 @@ import {
   type ProviderError,
 } from "../../translation/chat/chat-stream.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
-import { CallIds } from "../request/call-ids.ts";
 import type { TranslatedMessage } from "../request/request.ts";
 import { type BlockStart, MessageBlocks } from "./message-blocks.ts";
-import type { ReasoningField } from "../../translation/chat/chat-message.ts";
 import { failureIn, messageStop, messageUsage, noUsage, messageError } from "./message-end.ts";
 
 /** What may wait until an open call has all its arguments. */
 const maxWaitingCharacters = 1024 * 1024;
 const maxHeldCharacters = 64 * 1024 * 1024;
-/** How often a stream of which the client sees nothing says that it goes on. */
+/** How often a stream of which the client sees nothing gets a comment as a sign of life. */
 const hiddenSeconds = 5;
 
 /**
@@ -28,22 +26,15 @@ export function messageStream(request: TranslatedMessage, source: TranslationSou
   return new ChatStream(new MessageWriter(request, source));
 }
 
-/**
- * A whole chat completion as the event stream of a message: some servers do not stream, or not with tools.
- *
- * @throws NotChatError
- */
+/** A whole chat completion as the event stream of a message: some servers do not stream, or not with tools. */
 export function streamedMessage(
-  body: Buffer,
+  completion: ChatChoice,
   request: TranslatedMessage,
   source: TranslationSource,
-  onReasoning: (field: ReasoningField) => void,
 ): Buffer {
-  const choice = parseChatCompletion(body);
-  if (choice.reasoningField !== undefined) onReasoning(choice.reasoningField);
   const writer = new MessageWriter(request, source);
-  writer.add(choice);
-  writer.finish(choice);
+  writer.add(completion);
+  writer.finish(completion);
   return Buffer.from(writer.take());
 }
 
@@ -70,11 +61,8 @@ class MessageWriter implements ChatWriter {
         add: (piece) => this.#delta(piece),
         close: () => this.#close(),
       },
-      {
-        toolNames: request.toolNames,
-        callIds: new CallIds(request.callIds, () => source.newId("toolu")),
-        showsThinking: request.showsThinking,
-      },
+      request,
+      source,
     );
   }
 
@@ -92,7 +80,7 @@ class MessageWriter implements ChatWriter {
     this.#begin(model);
     const before = this.#text.length;
     this.#blocks.add(content);
-    if (this.#text.length === before) this.#sayGoingOn();
+    if (this.#text.length === before) this.#showLife();
     else this.#lastSeconds = undefined;
   }
 
@@ -168,7 +156,7 @@ class MessageWriter implements ChatWriter {
   }
 
   /** Reasoning that is left out is still a sign of life, and the relay of the stream waits for one. */
-  #sayGoingOn(): void {
+  #showLife(): void {
     const nowSeconds = this.#source.nowSeconds();
     this.#lastSeconds ??= nowSeconds;
     if (nowSeconds - this.#lastSeconds < hiddenSeconds) return;

@@ -1,3 +1,4 @@
+import { parseChatCompletion } from "../../translation/chat/chat-choice.ts";
 import { expect, test } from "vitest";
 import { countingSource } from "../../responses/response.fixture.ts";
 import { translated } from "../message.fixture.ts";
@@ -15,7 +16,7 @@ function messageOf(
     usage: { prompt_tokens: 9, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 4 } },
   };
   const body = Buffer.from(JSON.stringify(completion));
-  const made = translateMessage(body, translated(requested), countingSource(), () => {});
+  const made = translateMessage(parseChatCompletion(body), translated(requested), countingSource());
   return JSON.parse(made.toString()) as Record<string, unknown>;
 }
 

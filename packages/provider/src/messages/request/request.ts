@@ -9,6 +9,7 @@ import {
   optionalObject,
   optionalString,
   readBody,
+  present,
   requiredString,
   UntranslatableError,
 } from "../../translation/read-field.ts";
@@ -88,11 +89,6 @@ function refuseContinuation(request: JsonObject): void {
     "thread",
     "thread_not_found",
   );
-}
-
-/** Without the keys that have no value. */
-function present(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function settingsOf(request: JsonObject): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CallItem } from "./call-item.ts";
+import { CallItem } from "./output-items.ts";
 
 function open(kind: "function" | "custom") {
   const types: string[] = [];

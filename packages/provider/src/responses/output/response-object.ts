@@ -1,6 +1,7 @@
-import type { TranslatedRequest, ResponseEcho } from "../translated-request.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
-import { fieldsOf } from "../../translation/chat/provider-field.ts";
+import { fieldsOf, tokenCount } from "../../translation/chat/provider-field.ts";
+import type { ResponseEcho } from "../request/response-echo.ts";
+import type { TranslatedRequest } from "../request/request.ts";
 
 /** What every snapshot of one response has in common. */
 export interface ResponseOrigin {
@@ -8,9 +9,6 @@ export interface ResponseOrigin {
   createdAtSeconds: number;
   echo: ResponseEcho;
 }
-
-/** Of one item of the output. */
-export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
 export type ResponseState =
   | { kind: "in progress" }
@@ -121,8 +119,4 @@ export function responseUsage(usage: unknown): ResponseUsage | null {
     output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
     total_tokens: tokenCount(counts["total_tokens"]) ?? (input ?? 0) + (output ?? 0),
   };
-}
-
-function tokenCount(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }

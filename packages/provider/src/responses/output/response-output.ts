@@ -1,11 +1,9 @@
 import type { ToolNames } from "../../translation/tool-naming.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
-import { CallItem } from "./call-item.ts";
 import type { ChatContent } from "../../translation/chat/chat-choice.ts";
 import type { EmitEvent } from "./event-writer.ts";
-import { MessageItem } from "./message-item.ts";
-import { ReasoningItem } from "./reasoning-item.ts";
 import { ToolCalls } from "../../translation/chat/tool-calls.ts";
+import { CallItem, MessageItem, ReasoningItem } from "./output-items.ts";
 
 /** What an item weighs besides its text: its ids and its objects. */
 const charactersPerItem = 1_024;

@@ -6,7 +6,6 @@ import {
   type ProviderError,
 } from "../../translation/chat/chat-stream.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
-import type { TranslatedRequest } from "../translated-request.ts";
 import { EventWriter } from "./event-writer.ts";
 import {
   beginResponse,
@@ -17,6 +16,7 @@ import {
   responseUsage,
 } from "./response-object.ts";
 import { ResponseOutput } from "./response-output.ts";
+import type { TranslatedRequest } from "../request/request.ts";
 
 /** What is kept for the response object at the end, or of an event whose end has not come. */
 const defaultMaxHeldCharacters = 64 * 1024 * 1024;
@@ -97,4 +97,28 @@ class ResponsesWriter implements ChatWriter {
   take(): string {
     return this.#events.take();
   }
+}
+
+/**
+ * Translates a whole chat completion as a response object: a stream of one chunk whose events are not read, so that both
+ * kinds of response say the same.
+ */
+export function translateResponse(
+  choice: ChatChoice,
+  request: TranslatedRequest,
+  source: TranslationSource,
+): Buffer {
+  const origin = beginResponse(request, source);
+  const outcome = outcomeOf(choice.finishReason);
+  const output = new ResponseOutput(() => {}, request.toolNames, source);
+  output.add(choice.content);
+  output.close(outcome.status === "incomplete");
+  const usage = responseUsage(choice.usage);
+  const response = responseObject(origin, choice.model ?? request.model, output.items(), {
+    kind: "ended",
+    outcome,
+    usage,
+    atSeconds: source.nowSeconds(),
+  });
+  return Buffer.from(JSON.stringify(response));
 }

@@ -1,8 +1,9 @@
+import { parseChatCompletion } from "../../translation/chat/chat-choice.ts";
 import { expect, test } from "vitest";
 import { translatedRequest, countingSource } from "../response.fixture.ts";
-import { translateResponse } from "./whole-response.ts";
 import type { ToolName } from "../../translation/tool-naming.ts";
 import { NotChatError } from "../../translation/chat/chat-choice.ts";
+import { translateResponse } from "./stream.ts";
 
 function translated(message: object, finishReason = "stop", more: object = {}) {
   const toolNames = new Map<string, ToolName>([
@@ -11,7 +12,11 @@ function translated(message: object, finishReason = "stop", more: object = {}) {
   ]);
   const choices = [{ index: 0, message, finish_reason: finishReason }];
   const body = Buffer.from(JSON.stringify({ object: "chat.completion", choices, ...more }));
-  const reply = translateResponse(body, translatedRequest({ toolNames }), countingSource());
+  const reply = translateResponse(
+    parseChatCompletion(body),
+    translatedRequest({ toolNames }),
+    countingSource(),
+  );
   return JSON.parse(reply.toString()) as Record<string, unknown>;
 }
 
@@ -116,7 +121,5 @@ test.each([
   '{"choices":[]}',
   '{"object":"response"}',
 ])("%s is refused", (body) => {
-  expect(() => translateResponse(Buffer.from(body), translatedRequest(), countingSource())).toThrow(
-    NotChatError,
-  );
+  expect(() => parseChatCompletion(Buffer.from(body))).toThrow(NotChatError);
 });

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@roomhub/protocol";
-import type { TranslatedRequest } from "../translated-request.ts";
+import type { ChatRequest } from "../../translation/surface-translation.ts";
 import { translateInput } from "./input-items.ts";
 import {
   isAbsent,
@@ -10,14 +10,21 @@ import {
   optionalObject,
   optionalString,
   readBody,
+  present,
   requiredString,
   UntranslatableError,
 } from "../../translation/read-field.ts";
-import { echoRequest } from "./response-echo.ts";
+import { echoRequest, type ResponseEcho } from "./response-echo.ts";
 import { translateText } from "./text-format.ts";
 import { chatTools } from "../../translation/chat/chat-tools.ts";
-import { ToolNaming } from "../../translation/tool-naming.ts";
+import { ToolNaming, type ToolNames } from "../../translation/tool-naming.ts";
 import { readTools } from "./tools.ts";
+
+/** A Responses request translated for chat, and what the way back needs. */
+export interface TranslatedRequest extends ChatRequest {
+  echo: ResponseEcho;
+  toolNames: ToolNames;
+}
 
 /**
  * Fields that do not reach the provider under their own name and meaning: translated below, echoed in the response object, or
@@ -85,11 +92,6 @@ function refuseKeptState(request: JsonObject): void {
 /** Built from entries, so that a field called `__proto__` is a field. */
 function passedOn(request: JsonObject): Record<string, unknown> {
   return Object.fromEntries(Object.entries(request).filter(([key]) => !notPassedOn.has(key)));
-}
-
-/** Without the keys that have no value, which would hide what the client called by chat's own name. */
-function present(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function samplingOf(request: JsonObject): Record<string, number | string | boolean | undefined> {

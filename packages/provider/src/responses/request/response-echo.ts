@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from "@roomhub/protocol";
-import type { ResponseEcho } from "../translated-request.ts";
 import {
   optionalArray,
   optionalBoolean,
@@ -8,6 +7,36 @@ import {
   optionalString,
 } from "../../translation/read-field.ts";
 import { echoText } from "./text-format.ts";
+
+/**
+ * What a response object repeats of its request, every key present. Open Responses 2026-04-24, `ResponseResource`: the
+ * keys are required and null where the request leaves them out; what translation cannot promise is reported as it is (`truncation`
+ * is `disabled`, `background` false, `previous_response_id` null).
+ */
+export interface ResponseEcho {
+  instructions: string | null;
+  /** only function tools, each with name, description, parameters and strict */
+  tools: readonly object[];
+  tool_choice: unknown;
+  truncation: "disabled";
+  parallel_tool_calls: boolean;
+  text: object;
+  top_p: number;
+  presence_penalty: number;
+  frequency_penalty: number;
+  top_logprobs: number;
+  temperature: number;
+  reasoning: { effort: string | null; summary: string | null } | null;
+  max_output_tokens: number | null;
+  max_tool_calls: number | null;
+  store: boolean;
+  background: false;
+  service_tier: string;
+  metadata: object;
+  safety_identifier: string | null;
+  prompt_cache_key: string | null;
+  previous_response_id: null;
+}
 
 /**
  * What the response object says of its request. Numbers that are missing are the defaults of the Responses API: the provider's

@@ -1,0 +1,145 @@
+import { PacedSink } from "../call/paced-sink.ts";
+import type {
+  ProviderCall,
+  ProviderRequest,
+  ProviderSink,
+  ResponseHead,
+} from "../call/provider-call.ts";
+import type { ProviderFailure } from "../call/failure.ts";
+import { UntranslatableError } from "./read-field.ts";
+import type { RequestRefusal } from "./surface-translation.ts";
+
+/**
+ * A call whose body is collected before it is decided where it goes: the provider gets one request after another, or none
+ * when the response is made here. The caller sees one response.
+ */
+export abstract class CollectedCall implements ProviderCall, ProviderSink {
+  protected readonly request: ProviderRequest;
+  /** to the client */
+  protected readonly response: PacedSink;
+  /** what is on its way to the provider now */
+  protected current: ProviderCall | undefined;
+  readonly #maxBodyBytes: number;
+  #body: Buffer[] = [];
+  #bytes = 0;
+  #isCollecting = true;
+
+  /** The subclass calls {@link start} once it is ready. */
+  constructor(request: ProviderRequest, sink: ProviderSink, maxBodyBytes: number) {
+    this.request = request;
+    this.response = new PacedSink(sink);
+    this.#maxBodyBytes = maxBodyBytes;
+  }
+
+  abstract onHead(head: ResponseHead): void;
+  abstract onData(chunk: Buffer): boolean;
+  abstract onEnd(): void;
+  abstract onFailure(failure: ProviderFailure): void;
+  abstract onClosed(): void;
+  /** The body is complete. */
+  protected abstract sendNext(): void;
+  /** The body of a refusal, in the shape that the surface's clients read. */
+  protected abstract refusalBody(refusal: RequestRefusal): object;
+
+  protected start(): void {
+    const { body } = this.request;
+    if (body === "streamed") return;
+    for (const chunk of body ?? []) this.#add(chunk);
+    this.endBody();
+  }
+
+  protected get body(): Buffer[] {
+    return this.#body;
+  }
+
+  /** Too long to be translated. */
+  protected get isBodyTooLong(): boolean {
+    return this.#bytes > this.#maxBodyBytes;
+  }
+
+  /** The body is no longer needed; its length still counts. */
+  protected clearBody(): void {
+    this.#body = [];
+  }
+
+  /** Copied: the chunk may be a view into something larger. */
+  writeBody(chunk: Buffer): boolean {
+    if (!this.#isCollecting) return true;
+    this.#add(Buffer.from(chunk));
+    if (this.isBodyTooLong) this.refuseLength();
+    return true;
+  }
+
+  endBody(): void {
+    if (!this.#isCollecting) return;
+    this.#isCollecting = false;
+    this.sendNext();
+  }
+
+  resume(): void {
+    if (this.response.resume()) this.current?.resume();
+  }
+
+  cancel(): void {
+    if (this.response.isOver) return;
+    this.response.discard();
+    this.#isCollecting = false;
+    this.clearBody();
+    if (this.current === undefined) process.nextTick(() => this.response.release());
+    else this.current.cancel();
+  }
+
+  /**
+   * @param translate - of the whole body
+   * @returns undefined when the request was refused here: it is too long, or has no counterpart in chat
+   */
+  protected translated<Translated>(
+    translate: (body: Buffer) => Translated,
+  ): Translated | undefined {
+    if (this.isBodyTooLong) {
+      this.refuseLength();
+      return undefined;
+    }
+    try {
+      const request = translate(Buffer.concat(this.#body));
+      this.clearBody();
+      return request;
+    } catch (error) {
+      if (!(error instanceof UntranslatableError)) throw error;
+      const { message, param, code } = error;
+      this.#refuse({ status: 400, message, param, code });
+      return undefined;
+    }
+  }
+
+  protected refuseLength(): void {
+    const mib = this.#maxBodyBytes / (1024 * 1024);
+    this.#refuse({
+      status: 413,
+      message: `The request body is larger than ${mib} MiB, the most that can be translated for a provider of chat completions.`,
+      param: "",
+      code: "request_too_large",
+    });
+  }
+
+  /** A response from here. Sent in a later turn, as every response is. */
+  protected respond(status: number, body: object, headers: Record<string, string> = {}): void {
+    this.#isCollecting = false;
+    this.clearBody();
+    process.nextTick(() => {
+      this.response.head({ status, headers: { "content-type": "application/json", ...headers } });
+      this.response.data(Buffer.from(JSON.stringify(body)));
+      this.response.end();
+      this.response.release();
+    });
+  }
+
+  #refuse(refusal: RequestRefusal): void {
+    this.respond(refusal.status, this.refusalBody(refusal));
+  }
+
+  #add(chunk: Buffer): void {
+    this.#body.push(chunk);
+    this.#bytes += chunk.length;
+  }
+}
