@@ -1,21 +1,22 @@
 /**
- * Time for deadlines: monotonic, and blind to the hub's own freezes. A laptop lid or a SIGSTOP must not make every
- * participant look silent, so a sweep that comes far too late moves all deadlines by the gap. Contract §2.
+ * Time for deadlines: monotonic, without the time in which the hub itself was frozen. A laptop lid or a SIGSTOP must
+ * not make every participant look silent, so a sweep that comes far too late moves all deadlines by the delay. Contract
+ * §2.
  *
- * What the hub handles after waking up and before that sweep is not to lie in the future by the gap: as soon as the
- * sweep is that late, the time is already the one it will find.
+ * Between waking up and that sweep the delay must not count either: once the sweep is that late, the clock already
+ * shows the time that the sweep will set.
  */
 interface Clock {
   /** ms, monotonic */
   nowMs(): number;
   /** epoch ms, for display only */
   wallMs(): number;
-  /** Time that did not pass, because nothing ran. */
+  /** Excludes time in which nothing ran. */
   forgive(gapMs: number): void;
   /**
-   * The sweep has come. Forgives a freeze since it was due.
+   * The sweep runs. Excludes a freeze since it was due.
    *
-   * @param nextInMs - when it comes again; undefined for not at all: no freeze is noticed from then on
+   * @param nextInMs - when it runs next; undefined for never, after which no freeze is noticed
    * @returns now
    */
   swept(nextInMs: number | undefined): number;
@@ -33,12 +34,12 @@ export const systemTime: TimeSource = {
   wallMs: () => Date.now(),
 };
 
-/** Later than this beside its period, and it was the hub that stood still, not the others. Contract §2. */
+/** A sweep that is later than this shows that the hub itself was frozen. Contract §2. */
 const freezeMs = 2_000;
 
 export function createClock(source: TimeSource): Clock {
   let forgivenMs = 0;
-  /** when the sweep comes next; undefined before the first one */
+  /** when the sweep runs next; infinite before the first one */
   let dueMs = Number.POSITIVE_INFINITY;
 
   const passedMs = () => source.monotonicMs() - forgivenMs;
@@ -70,8 +71,8 @@ export interface SweepTasks {
 }
 
 /**
- * The hub's one timer. Looks at deadlines and tunnels often, at what expires each minute; and reports to the clock each time,
- * which finds out by it that the hub itself was frozen.
+ * The hub's one timer. Checks deadlines and tunnels often, and expiry each minute. Each run is reported to the clock,
+ * which notices by it that the hub was frozen.
  */
 export function startSweep(clock: Clock, periodMs: number, tasks: SweepTasks): () => void {
   const startMs = clock.swept(periodMs);

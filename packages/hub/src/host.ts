@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 
-/** Of this machine, as they are now. */
+/** The current addresses of this machine. */
 export function* interfaceAddresses(): Iterable<string> {
   for (const infos of Object.values(networkInterfaces())) {
     for (const { address } of infos ?? []) yield address;
@@ -13,7 +13,7 @@ export function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** The wildcard addresses are no names to dial. */
+/** A wildcard address cannot be dialled. */
 export function urlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
   return host.includes(":") ? `[${host}]` : host;

@@ -10,15 +10,15 @@ export interface Listening {
   host: string;
   port: number;
   /**
-   * Accepts no new connections. Connections on which nothing is written end at once, the others when their responses are
-   * sent, and connections still open after `graceMs` are cut, upgraded or not.
+   * Accepts no new connections. Idle connections end at once, others when their responses are sent; connections still
+   * open after `graceMs` are cut, upgraded or not.
    */
   close(graceMs: number): Promise<void>;
 }
 
-/** How often connections that are being closed are looked at. */
+/** How often closing connections are checked. */
 const closingStepMs = 10;
-/** A new connection is about to send a request, and has this long to get the response that the hub is stopping. */
+/** A new connection is about to send a request, and has this long to get the response that says the hub is stopping. */
 const unusedMs = 100;
 
 /**
@@ -40,9 +40,9 @@ export async function listen(
     host: first,
     port: bound,
     async close(graceMs) {
-      // Connections that already wait at the port are accepted: the system would reset them.
+      // Accept connections that already wait at the port: the system would reset them.
       await nextTurn();
-      // Only the ports of Server's own close(): it would also drop clients that have not read their whole response.
+      // Close only the ports: Server's own close() would also drop clients that have not read their whole response.
       NetServer.prototype.close.call(server);
       second?.close();
       await connections.close(graceMs);
@@ -51,7 +51,7 @@ export async function listen(
   };
 }
 
-/** All of a server's connections, of both families, those that became WebSockets too. */
+/** All connections of a server, of both families, WebSockets included. */
 class Connections {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
@@ -79,9 +79,9 @@ class Connections {
     const open = [...this.#open];
     const unused = open.filter((socket) => socket.bytesRead === 0);
     if (unused.length > 0 && passedMs < unusedMs) return;
-    // A browser opens some to have them ready.
+    // A browser opens connections in advance.
     for (const socket of unused) socket.destroy();
-    // For Node a response is over when the socket has it, also when most of it is still in its buffer.
+    // Node counts a response as finished when the socket has it, even while most of it is still in the socket's buffer.
     if (open.every((socket) => socket.writableLength === 0)) this.#server.closeIdleConnections();
   }
 }

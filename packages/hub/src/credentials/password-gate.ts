@@ -13,20 +13,20 @@ export interface GateLimits {
   maxWaiting?: number | undefined;
 }
 
-/** What counts of the guesses at one room, on its way to another hub. */
+/** The guesses at one room that still count, on their way to another hub. */
 export interface GateMemory extends RoomGuessesMemory {
-  /** with ms until none of its wrong ones counts */
+  /** with ms until none of its wrong guesses counts */
   callers: [caller: string, untilFullMs: number][];
 }
 
-/** Callers with more wrong ones than this that still count are equals. */
+/** More wrong guesses than this make no difference between callers. */
 const manyChecks = 1_000;
 
 /**
  * Checks passwords of rooms, and keeps guessing slow. Contract §6.
  *
- * A guess counts when it proved wrong; a right one costs nothing. A missing password tries nothing: it counts for its
- * caller, not for the room. Once a room's total is spent, only callers that gave its password within 24 h are checked.
+ * A wrong guess counts, a right one costs nothing. A missing password counts for its caller, not for the room. Once a
+ * room's total is spent, only callers that gave its password within 24 h are checked.
  */
 export class PasswordGate {
   readonly #guesses: Throttle;
@@ -60,7 +60,8 @@ export class PasswordGate {
       this.#guesses.record(keyOf(guess), this.#nowMs());
       return { kind: "wrong" };
     }
-    // Counted in the same turn of the event loop: of a thousand sent at once none is checked before another was counted.
+    // Counted in the same turn of the event loop: of a thousand guesses sent at once, each is counted before the next
+    // is checked.
     const verdict = roomPassword.quickly(password);
     if (verdict !== undefined) return this.#settle(guess, verdict);
     return await this.#slowChecks.add({ ...guess, password });
@@ -75,10 +76,10 @@ export class PasswordGate {
     return { ...this.#guessesAt(roomPassword).memory(nowMs), callers };
   }
 
-  /** What the gate of another hub has seen. */
+  /** Takes over what the gate of another hub has counted. */
   remember(roomCode: string, roomPassword: RoomPassword, memory: GateMemory): void {
     const nowMs = this.#nowMs();
-    // In place of what this one knew when it had the room before.
+    // Replaces what this hub counted when it was the room's home before.
     this.#rooms.delete(roomPassword);
     this.#guessesAt(roomPassword).remember(memory, nowMs);
     for (const [caller, untilFullMs] of memory.callers)
@@ -123,19 +124,19 @@ function keyOf({ roomCode, caller }: Guess): string {
 const minuteMs = 60_000;
 /** How long a caller that gave the right password stays known. */
 const knownMs = 24 * 3_600_000;
-/** Callers remembered per room. Only those that have the password take a place. */
+/** Callers remembered per room. Only callers that have the password take a place. */
 const maxKnown = 1_024;
 
-/** On its way to another hub, whose clock is another: in ms from then. */
+/** In ms before the snapshot, since another hub has another clock. */
 interface RoomGuessesMemory {
   wrongAgoMs: number[];
   rightAgoMs: [caller: string, agoMs: number][];
 }
 
-/** The wrong passwords of one room from all callers together, and the callers that gave the right one. Contract §6. */
+/** The wrong passwords of one room, of all callers together, and the callers that gave the right one. Contract §6. */
 class RoomGuesses {
   readonly #perMinute: number;
-  /** when the last wrong ones came, at most as many as are allowed, oldest first */
+  /** when the last wrong guesses came, at most as many as are allowed, oldest first */
   readonly #wrongAtMs: number[] = [];
   /** by caller, the longest ago first */
   readonly #rightAtMs = new Map<string, number>();

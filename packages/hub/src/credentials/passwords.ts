@@ -2,22 +2,22 @@ import { createHmac, randomBytes as systemRandomBytes, timingSafeEqual, scrypt }
 import { parseStoredDigest } from "../stored-digest.ts";
 
 /**
- * One room's password as the hub keeps it; cannot be printed.
+ * One room's password as the hub keeps it. It cannot be printed.
  *
- * In memory there is a digest under a key that ends with the process, 2.5 µs a check. A room from disk has only scrypt's,
- * until the right password was given once.
+ * In memory there is a digest under a key that ends with the process: 2.5 µs a check. A room from disk has only
+ * scrypt's digest until the right password was given once.
  */
 export interface RoomPassword {
   /** What may be written to disk. */
   readonly stored: string;
-  /** Undefined as long as only {@link slowly} can decide. */
+  /** undefined as long as only {@link slowly} can decide */
   quickly(password: string): boolean | undefined;
-  /** Some 90 ms of a core. */
+  /** Takes some 90 ms of a core. */
   slowly(password: string): Promise<boolean>;
 }
 
 export interface PasswordKeeper {
-  /** For a room being created. Resolves when its digest for the disk is made, one after the other. */
+  /** For a room being created. Resolves when its digest for the disk is made, one room after the other. */
   fromPassword(password: string): Promise<RoomPassword>;
   /** For a room from disk. @throws TypeError when `digest` is malformed */
   fromStored(digest: string): RoomPassword;
@@ -31,7 +31,7 @@ interface PasswordKeeperOptions {
 export function createPasswordKeeper(options: PasswordKeeperOptions = {}): PasswordKeeper {
   const randomBytes = options.randomBytes ?? systemRandomBytes;
   const hasher = new KeyedHasher(randomBytes(32));
-  // Several at once would only queue in libuv's four threads, where checks, files and name lookups need theirs.
+  // Several at once would fill libuv's four threads, which checks, files and name lookups need too.
   let lastDigest: Promise<unknown> = Promise.resolve();
   return {
     async fromPassword(password) {
@@ -126,7 +126,7 @@ function runScrypt(
   salt: Buffer,
   { N, r, p }: { N: number; r: number; p: number },
 ): Promise<Buffer> {
-  // What OpenSSL counts, to the byte; Node's own ceiling is a little less than N=2^15, r=8 needs.
+  // OpenSSL's own count, to the byte. Node's default is a little less than N=2^15, r=8 needs.
   const maxmem = 128 * r * (N + p + 2);
   return new Promise((resolve, reject) => {
     scrypt(password, salt, hashBytes, { N, r, p, maxmem }, (error, hash) => {

@@ -4,17 +4,19 @@ import type { RoomPassword } from "./passwords.ts";
 export interface Guess {
   roomCode: string;
   roomPassword: RoomPassword;
-  /** whose wrong ones count together: an address, or a network of them */
+  /** whose wrong guesses count together: an address, or a network */
   caller: string;
   password: string | undefined;
-  /** whether its client no longer waits for the result */
+  /** whether its client has left */
   hasLeft: () => boolean;
 }
 
 export type PasswordResult =
   | { kind: "right" }
   | { kind: "wrong" }
-  /** not checked: what its caller may try is spent, or what unknown callers may try at the room; or too many wait at the hub */
+  /**
+   * not checked: the caller's guesses are used up, or those of unknown callers at the room; or too many wait at the hub
+   */
   | { kind: "throttled"; by: "caller" | "room" | "hub"; retryAfterMs: number }
   /** not checked: its client left before its turn */
   | { kind: "left" };
@@ -22,13 +24,13 @@ export type PasswordResult =
 /** A guess with something to check. */
 export type SlowGuess = Guess & { password: string };
 
-/** What the gate knows of guesses that wait. */
+/** What the gate knows of waiting guesses. */
 interface GuessRules {
   /** Undefined while it may be checked. */
   refusalOf(guess: SlowGuess): PasswordResult | undefined;
   /** Counts a verdict. */
   settle(guess: SlowGuess, isRight: boolean): PasswordResult;
-  /** Wrong guesses of its caller that still count, at all rooms. */
+  /** wrong guesses of its caller that still count, at all rooms */
   checksUsed(guess: SlowGuess): number;
 }
 
@@ -39,10 +41,11 @@ interface Waiting {
 }
 
 /**
- * Guesses that only scrypt can judge, one at a time for the whole hub. Contract §6.
+ * Guesses that only scrypt can check, one at a time for the whole hub. Contract §6.
  *
- * The caller with the fewest checks used goes first, among equals the newest: however many addresses guess, the password of
- * a new caller waits for the check that runs. Guesses whose clients left, or that are refused by now, are not run.
+ * The caller with the fewest used checks goes first, among equals the newest: however many addresses guess, the
+ * password of a new caller waits only for the running check. Guesses whose clients have left, or that are refused
+ * meanwhile, are not checked.
  */
 export class SlowChecks {
   readonly #rules: GuessRules;
@@ -51,7 +54,7 @@ export class SlowChecks {
   #waiting: Waiting[] = [];
   #isRunning = false;
 
-  /** @param maxWaiting - beyond it the one that would go last is refused */
+  /** @param maxWaiting - beyond it, the last guess in order is refused */
   constructor(rules: GuessRules, maxWaiting: number) {
     this.#rules = rules;
     this.#maxWaiting = maxWaiting;
@@ -73,7 +76,7 @@ export class SlowChecks {
     this.#isRunning = false;
   }
 
-  /** Never rejects: a check that fails, fails for its caller. */
+  /** Never rejects: a failing check rejects the guess of its caller alone. */
   async #check({ guess, resolve, reject }: Waiting): Promise<void> {
     let isRight: boolean;
     try {
@@ -93,7 +96,7 @@ export class SlowChecks {
     return first;
   }
 
-  /** Of a room's thousand returning participants one runs scrypt, the others find its result. */
+  /** When a thousand participants of a room return, one runs scrypt and the others use its result. */
   #settleQuickOnes(): void {
     const isQuick = ({ guess }: Waiting) =>
       guess.roomPassword.quickly(guess.password) !== undefined;

@@ -9,9 +9,9 @@ const tokenForm = /^rhp_[\w-]{43}$/;
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface MintedToken {
-  /** Given to the participant once; the hub forgets it. */
+  /** given to the participant once; the hub forgets it */
   token: Secret;
-  /** What the hub keeps: SHA-256 of the token. */
+  /** what the hub keeps: SHA-256 of the token */
   digest: Uint8Array;
 }
 

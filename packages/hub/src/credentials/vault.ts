@@ -8,21 +8,21 @@ interface Deposit {
 const nothing: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
- * The `authHeaders` of all participants, by owner and bound to the endpoint's origin: they leave only towards the
- * provider they were given for. Interface §5, contract §3. Printing the vault shows nothing.
+ * The `authHeaders` of all participants, by participant key and bound to the endpoint's origin: they are sent only to
+ * the provider they were given for. Interface §5, contract §3. Printing the vault shows nothing.
  *
- * An owner key stands for one registration and its token; a taken-over id has another key and inherits nothing.
+ * A key stands for one registration and its token. A replaced registration has another key, so nothing is inherited.
  */
 export class AuthHeaderVault {
   readonly #deposits = new Map<string, Deposit>();
 
-  /** Replaces what was there; no headers is the same as {@link drop}. */
+  /** Replaces earlier headers; empty headers are the same as {@link drop}. */
   put(key: string, origin: string, headers: Readonly<Record<string, string>>): void {
     if (Object.keys(headers).length === 0) this.#deposits.delete(key);
     else this.#deposits.set(key, { origin, headers: Object.freeze({ ...headers }) });
   }
 
-  /** None when they were given for another origin. */
+  /** Empty when the headers were given for another origin. */
   headersFor(key: string, origin: string): Readonly<Record<string, string>> {
     const deposit = this.#deposits.get(key);
     return deposit?.origin === origin ? deposit.headers : nothing;

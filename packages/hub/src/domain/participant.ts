@@ -281,7 +281,8 @@ export interface SlotHolder {
 }
 
 /** Its model server reports which models it has loaded, and this one is not among them. */
-export function mustLoad({ learned: { loadedModels }, model }: Participant): boolean {
+export function mustLoad({ learned, model }: Participant): boolean {
+  const { loadedModels } = learned;
   return loadedModels !== undefined && !loadedModels.some((one) => isSameModel(one, model));
 }
 
@@ -289,7 +290,8 @@ export function mustLoad({ learned: { loadedModels }, model }: Participant): boo
  * Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer; it is not used while a lost
  * tunnel may come back. Contract §1.
  */
-export function isConnected({ paths: { tunnel, direct } }: Participant): boolean {
+export function isConnected({ paths }: Participant): boolean {
+  const { tunnel, direct } = paths;
   return tunnel.kind === "open" || (tunnel.kind === "closed" && direct.kind === "answered");
 }
 
@@ -319,10 +321,8 @@ const partOf: Readonly<Record<string, string | undefined>> = {
 };
 
 /** `unknown` is tried; keys beyond the two of the interface are judged the same way. */
-export function capabilityOf(
-  { learned: { capabilities } }: Participant,
-  name: string,
-): CapabilityValue {
+export function capabilityOf({ learned }: Participant, name: string): CapabilityValue {
+  const { capabilities } = learned;
   const whole = partOf[name];
   if (whole !== undefined && capabilities[whole] === "unsupported") return "unsupported";
   const value = capabilities[name];

@@ -3,11 +3,9 @@ import type { Participant, PathVerdict, TunnelGap, Withheld } from "./participan
 
 /** The verdict on its model server, whichever path leads there. Without a path, or offline, it is `down`. */
 export function readinessOf(participant: Participant): Readiness {
-  const {
-    presence: { status, returning },
-    isTunnelOnly,
-    paths: { tunnel, direct },
-  } = participant;
+  const { isTunnelOnly } = participant;
+  const { status, returning } = participant.presence;
+  const { tunnel, direct } = participant.paths;
   if (status === "offline") return "down";
   if (returning !== undefined) {
     return isTunnelOnly || isComplete(returning) ? "loading" : "needs-credentials";
@@ -47,7 +45,8 @@ export function isRoutable(participant: Participant, nowMs: () => number): boole
 }
 
 /** Its agent refuses requests for its budget now. Contract §3, "Budgets". */
-export function isResting({ load: { restsUntilMs } }: Participant, nowMs: () => number): boolean {
+export function isResting({ load }: Participant, nowMs: () => number): boolean {
+  const { restsUntilMs } = load;
   return restsUntilMs !== undefined && nowMs() < restsUntilMs;
 }
 
@@ -56,10 +55,8 @@ export function isLoading(participant: Participant): boolean {
 }
 
 /** Its model server had too much to do, and said until when. Contract §3, "Readiness". */
-export function isOverloaded(
-  { load: { overloadedUntilMs } }: Participant,
-  nowMs: () => number,
-): boolean {
+export function isOverloaded({ load }: Participant, nowMs: () => number): boolean {
+  const { overloadedUntilMs } = load;
   return overloadedUntilMs !== undefined && nowMs() < overloadedUntilMs;
 }
 
@@ -71,7 +68,8 @@ export function isAwaited(participant: Participant, nowMs: () => number): boolea
 }
 
 /** What its model server did with its last request, though it takes further ones; undefined when it is not ready. */
-export function doubtOf({ paths: { tunnel, direct } }: Participant): string | undefined {
+export function doubtOf({ paths }: Participant): string | undefined {
+  const { tunnel, direct } = paths;
   const path = tunnel.kind === "open" ? tunnel : direct.kind === "answered" ? direct : undefined;
   return path?.readiness === "ready" && path.problem !== "" ? path.problem : undefined;
 }
@@ -81,18 +79,16 @@ export function unroutableReason(participant: Participant, nowMs: number): strin
   return pathReason(participant, nowMs) ?? restReason(participant, nowMs);
 }
 
-function restReason({ load: { restsUntilMs } }: Participant, nowMs: number): string | undefined {
+function restReason({ load }: Participant, nowMs: number): string | undefined {
+  const { restsUntilMs } = load;
   if (restsUntilMs === undefined || nowMs >= restsUntilMs) return undefined;
   return `its budget is used up${duration(Math.max(1_000, restsUntilMs - nowMs))}`;
 }
 
 function pathReason(participant: Participant, nowMs: number): string | undefined {
-  const {
-    presence: { status, returning },
-    nickname,
-    model,
-    paths: { tunnel, direct },
-  } = participant;
+  const { nickname, model } = participant;
+  const { status, returning } = participant.presence;
+  const { tunnel, direct } = participant.paths;
   if (status === "offline") return "offline: no contact for over 30 s";
   if (returning !== undefined) return returnReason(returning);
   if (tunnel.kind === "open") {
@@ -162,9 +158,7 @@ const longestTrialDelayMs = 2 * 60_000;
  * unlocked meanwhile.
  */
 export function updateTrial(participant: Participant): void {
-  const {
-    learned: { credentials },
-  } = participant;
+  const { credentials } = participant.learned;
   const refusedMs = refusedSinceMs(participant);
   if (refusedMs === undefined) credentials.trial = undefined;
   else {
@@ -176,7 +170,8 @@ export function updateTrial(participant: Participant): void {
 }
 
 /** A request is sent there: when it is the trial, the next one is due later. */
-export function beginTrial({ learned: { credentials } }: Participant, nowMs: () => number): void {
+export function beginTrial({ learned }: Participant, nowMs: () => number): void {
+  const { credentials } = learned;
   const { trial } = credentials;
   if (trial === undefined) return;
   trial.dueMs = nowMs() + trial.nextDelayMs;
@@ -193,7 +188,8 @@ export function renewCredentials(participant: Participant, nowMs: number): void 
 }
 
 /** Since when its model server refuses its credentials, in ms on the hub's clock. */
-function refusedSinceMs({ paths: { tunnel, direct } }: Participant): number | undefined {
+function refusedSinceMs({ paths }: Participant): number | undefined {
+  const { tunnel, direct } = paths;
   const path = tunnel.kind === "closed" ? direct : tunnel.kind === "open" ? tunnel : tunnel.before;
   return "readiness" in path && path.readiness === "needs-credentials" ? path.sinceMs : undefined;
 }

@@ -108,7 +108,7 @@ export class Registry {
     this.#participantCount--;
   }
 
-  /** Whether this very registration is still the one under its id. */
+  /** Whether this registration is still the current one of its id. */
   isCurrent(participant: Participant): boolean {
     return this.#rooms.get(participant.roomCode)?.participants.get(participant.id) === participant;
   }

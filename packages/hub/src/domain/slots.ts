@@ -135,10 +135,8 @@ function setLimit(
   participant: Participant,
   { assumedConcurrency, inFlightPerParticipant }: ConcurrencyLimits,
 ): void {
-  const {
-    config,
-    learned: { reported },
-  } = participant;
+  const { config } = participant;
+  const { reported } = participant.learned;
   if (config.maxConcurrency !== undefined) {
     participant.load.limit = config.maxConcurrency;
     participant.load.limitFrom = "declared";

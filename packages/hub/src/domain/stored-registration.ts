@@ -22,10 +22,8 @@ export function storedRegistrationOf(
   { hasAuthHeaders, computer, storedAt }: StoredFacts,
 ): StoredRegistration {
   const { instructions, ...config } = participant.config;
-  const {
-    presence: { returning },
-    registrant,
-  } = participant;
+  const { registrant } = participant;
+  const { returning } = participant.presence;
   return {
     roomCode: participant.roomCode,
     id: participant.id,

@@ -29,9 +29,8 @@ export class Trials {
   }
 }
 
-function dueMsOf({
-  learned: { credentials },
-  load: { overloadedUntilMs },
-}: Participant): number | undefined {
+function dueMsOf({ learned, load }: Participant): number | undefined {
+  const { credentials } = learned;
+  const { overloadedUntilMs } = load;
   return credentials.trial?.dueMs ?? overloadedUntilMs;
 }

@@ -63,9 +63,7 @@ export function participantView(participant: Participant, nowMs: number): Partic
 
 /** Contract §1: it may be alive and connected, and yet no request can be served there. */
 function statusOf(participant: Participant, nowMs: number): ParticipantStatus {
-  const {
-    presence: { status },
-  } = participant;
+  const { status } = participant.presence;
   if (status === "offline" || !isConnected(participant)) return status;
   const readiness = readinessOf(participant);
   // Its budget may be used up: that passes by itself.
@@ -94,7 +92,8 @@ export function connectionView(participant: Participant, nowMs: number): Connect
   };
 }
 
-function gapView({ paths: { tunnel } }: Participant, nowMs: number): Pick<Connection, "resuming"> {
+function gapView({ paths }: Participant, nowMs: number): Pick<Connection, "resuming"> {
+  const { tunnel } = paths;
   if (tunnel.kind !== "interrupted") return {};
   const sinceMs = Math.max(0, Math.round(nowMs - tunnel.sinceMs));
   return { resuming: { streams: tunnel.streams, sinceMs } };
@@ -133,10 +132,8 @@ function onlineReadyFirst(room: Room, nowMs: number): Participant[] {
 
 /** How busy a participant is. */
 export function loadView(participant: Participant): Load {
-  const {
-    load: { active, queued, limit, limitFrom },
-    learned: { reported },
-  } = participant;
+  const { active, queued, limit, limitFrom } = participant.load;
+  const { reported } = participant.learned;
   const machine = sharedMachine(participant);
   const { elsewhere } = reported;
   return {
@@ -147,7 +144,8 @@ export function loadView(participant: Participant): Load {
 }
 
 /** With one participant, or without slots, its machine says nothing more than the participant. */
-function sharedMachine({ load: { machine } }: Participant): Load["machine"] {
+function sharedMachine({ load }: Participant): Load["machine"] {
+  const { machine } = load;
   if (machine === undefined) return undefined;
   const { id, active, limit, members } = machine;
   if (members.size <= 1 || !Number.isFinite(limit)) return undefined;
@@ -173,12 +171,8 @@ export function anthropicModels(room: Room, nowMs: number): AnthropicModelList {
   return { data, has_more: false, first_id, last_id: data.at(-1)?.id ?? null };
 }
 
-export function anthropicModel({
-  id,
-  nickname,
-  model,
-  presence: { joinedAt },
-}: Participant): AnthropicModel {
+export function anthropicModel({ id, nickname, model, presence }: Participant): AnthropicModel {
+  const { joinedAt } = presence;
   return entry(id, `${nickname} (${model})`, joinedAt);
 }
 

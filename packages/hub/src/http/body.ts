@@ -22,7 +22,7 @@ export function managementBodyLimits(limits: Limits): BodyLimits {
   return { maxBytes, knob: "MANAGEMENT_BODY_BYTES", idleMs, totalMs };
 }
 
-/** A fast sender gets so much read in one turn of the event loop; then others have theirs. */
+/** How much of a fast sender is read in one turn of the event loop, before others have theirs. */
 const maxTurnBytes = 512 * 1024;
 
 /** Gets a body as it arrives. */
@@ -30,8 +30,8 @@ export interface BodySink {
   /** May throw: reading then ends with that error. */
   onChunk(chunk: Buffer): void;
   /**
-   * Once, never before {@link readBody} returns: without an error when the body was whole; else what `onChunk` threw, or a
-   * HubError `request_too_large`, `request_read_timeout` or `client_disconnected`.
+   * Called once, never before {@link readBody} returns. Without an error the body is complete; else the error is what
+   * `onChunk` threw, or a HubError `request_too_large`, `request_read_timeout` or `client_disconnected`.
    */
   onOver(error?: unknown): void;
 }
@@ -55,7 +55,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** Reads a body that means nothing, so that it meets the same limits as one that does. @throws as {@link readBody} */
+/** Reads a body that is ignored, within the same limits. @throws as {@link readBody} */
 export function skipBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -88,11 +88,11 @@ class BodyReading {
     }
     if (expectsContinue(this.#request)) response.writeContinue();
     queueMicrotask(() => {
-      // Most bodies came with their head: then there is nothing to wait for.
+      // Most bodies arrive with their head and need no timers.
       const isHere = this.#length + this.#request.readableLength >= announced && announced > 0;
       if (!isHere && !this.#request.complete) this.#startTimers();
     });
-    // They stay on the request: to take them off costs more than to let them look whether it is over.
+    // The listeners stay: removing them costs more than checking whether the body is over.
     this.#request.on("data", (chunk: Buffer) => this.#onData(chunk));
     this.#request.on("end", () => this.#finish());
     this.#request.on("close", () => this.#onClose());
@@ -151,7 +151,7 @@ class BodyReading {
   }
 }
 
-/** A management body. @throws HubError as {@link readBody} */
+/** Reads a management body. @throws HubError as {@link readBody} */
 export async function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
@@ -190,7 +190,7 @@ function readWhole(
   });
 }
 
-/** As `node:http` judges it. HTTP/1.0 has no interim responses, RFC 9110 §10.1.1. */
+/** By the rule of `node:http`. HTTP/1.0 has no interim responses, RFC 9110 §10.1.1. */
 function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   const { expect } = headers;
   return (

@@ -5,7 +5,7 @@ import type { HubError } from "../errors.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import { discardRest } from "./unread-rest.ts";
 
-/** The body of an error, as every family and surface gets it but those of Anthropic's shape. Contract §6. */
+/** The body of an error on every surface except Anthropic's. Contract §6. */
 export function errorBody(error: HubError): ErrorBody {
   return {
     error: {
@@ -20,7 +20,7 @@ export function errorBody(error: HubError): ErrorBody {
   };
 }
 
-/** What an SDK should do about it: `x-should-retry`, `retry-after`. Contract §6, "retry". */
+/** The headers that tell an SDK whether to retry: `x-should-retry`, `retry-after`. Contract §6, "retry". */
 export function retryHeaders(error: HubError): Record<string, string> {
   const row = ERROR_STATUS[error.code];
   if (row.retry === "stop" || error.isFinal) return { "x-should-retry": "false" };
@@ -29,7 +29,7 @@ export function retryHeaders(error: HubError): Record<string, string> {
   return { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
 }
 
-/** The one place where an error becomes a response. Only before the head was sent. */
+/** The one place where an error becomes a response. Only before the head is sent. */
 export function sendError(
   response: ServerResponse,
   error: HubError,
@@ -49,7 +49,7 @@ export function sendError(
     "x-content-type-options": "nosniff",
     ...retryHeaders(error),
     ...headers,
-    // A client that was too slow once is not waited for a second time.
+    // The connection of a client that was too slow is closed.
     ...(error.status === 408 ? { connection: "close" } : {}),
     "content-type": "application/json",
     "content-length": body.length,
@@ -57,7 +57,7 @@ export function sendError(
   response.end(body);
 }
 
-/** An error on a bare socket: the parser gave up, or an upgrade was refused. */
+/** An error on a bare socket: the parser failed, or an upgrade was refused. */
 export function rawError(error: HubError, requestId: string): string {
   const { tunnelUrl, homeEpoch } = error;
   const body = JSON.stringify({

@@ -15,9 +15,9 @@ interface EventStreamOptions {
   /** undefined for the hub-wide stream */
   roomCode: string | undefined;
   spelling: EventSpelling;
-  /** It shows requests on their way too. */
+  /** It shows running requests too. */
   isDetailed: boolean;
-  /** Another hub reads it, for those who watch all rooms there. */
+  /** Another hub reads it, for its own watchers of all rooms. */
   isForHub?: boolean;
 }
 
@@ -40,7 +40,7 @@ export class EventStreams {
   /**
    * Turns a response into an event stream.
    *
-   * @param onOpen - the stream is open and nothing was sent but its greeting
+   * @param onOpen - the stream is open, and only its greeting was sent
    * @throws HubError `too_many_subscribers`
    */
   open(
@@ -85,13 +85,13 @@ export class EventStreams {
     response.uncork();
   }
 
-  /** A comment for all who watch the whole hub. */
+  /** Sends a comment to all watchers of the whole hub. */
   comment(text: string): void {
     const comment = encodeSseComment(text);
     for (const stream of this.#hubWide) stream.write(comment);
   }
 
-  /** Comments on quiet streams, so that no proxy closes them as idle. */
+  /** Sends comments on quiet streams, so that no proxy closes them as idle. */
   tick(): void {
     const quietSinceMs = this.#nowMs() - this.#limits.eventCommentMs;
     const comment = encodeSseComment("quiet");

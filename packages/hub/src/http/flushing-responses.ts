@@ -2,15 +2,15 @@ import { Roster, type RosterMember } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
 
 /**
- * Responses that have ended but are not flushed yet: their requests have failed and are settled. A client that
- * takes nothing of what is left must not keep it here for ever. Contract §6.
+ * Responses that have ended but are not flushed yet: their requests have failed and are settled. A client that reads
+ * nothing must not keep them in memory for ever. Contract §6.
  */
 export class FlushingResponses {
   readonly #stallMs: number;
   readonly #nowMs: () => number;
   readonly #responses = new Roster<FlushingResponse>();
 
-  /** @param stallMs - a client that takes nothing for so long is cut off */
+  /** @param stallMs - a client that reads nothing for so long is cut off */
   constructor(stallMs: number, nowMs: () => number) {
     this.#stallMs = stallMs;
     this.#nowMs = nowMs;

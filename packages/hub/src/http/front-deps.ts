@@ -31,14 +31,17 @@ export interface FrontDeps {
   health: () => HealthState;
   sharedUrl: () => string | undefined;
   newRequestId: () => string;
-  /** undefined for a hub whose cluster has no homes: it serves every room */
+  /** undefined for a hub that is alone: it serves every room */
   places: RoomPlaces | undefined;
-  /** undefined: a client's own connections. Otherwise requests of other hubs, which piped them here */
+  /** undefined for the server that clients connect to; set for the server that takes piped requests of other hubs */
   piped: PipedRequests | undefined;
   responseSockets: ResponseSockets;
   /** undefined: nothing is handed out */
   handedOut: HandedOut | undefined;
-  /** Whose tunnel session this hub has under this name: what runs in it may finish, wherever the room's home is by now. */
+  /**
+   * The participant whose tunnel session this hub has under this name: its streams may finish, wherever the room's home
+   * is now.
+   */
   holderOf: (session: string | undefined) => Participant | undefined;
   acceptTunnel: AcceptTunnel;
   /** undefined for a hub that is alone */
@@ -56,14 +59,14 @@ type AcceptTunnel = (
   head: Buffer,
 ) => void;
 
-/** Something that asks for a room. Exactly one of both is called, perhaps later. */
+/** A request or handshake for a room. Exactly one of `serve` and `refuse` is called, perhaps later. */
 export interface Arrival {
   /** normalised */
   code: string;
   requestId: string;
-  /** undefined for what is no inference */
+  /** undefined unless it is an inference request */
   surface: Surface | undefined;
-  /** It ends when its client wants, as event streams do: a hub that stops does not wait for it. */
+  /** Its client ends it, as with event streams: a hub that stops does not wait for it. */
   isLasting: boolean;
   serve: () => void;
   refuse: (error: unknown) => void;
@@ -72,13 +75,13 @@ export interface Arrival {
 /** An agent dials the tunnel of its participant. */
 export interface TunnelDial {
   participantId: string;
-  /** which it goes on with: it is at the hub that has it, wherever the room's home is by now */
+  /** the session to resume, which is at the hub that has it, wherever the room's home is now */
   session: string | undefined;
 }
 
 /** Where requests for rooms are served. */
 export interface RoomPlaces {
-  /** @param target - called back, unless it is sent to the room's home */
+  /** @param target - called back unless the request is sent to the room's home */
   request(target: Arrival, request: IncomingMessage, response: ServerResponse): void;
   /** @param tunnel - undefined for another WebSocket */
   upgrade(
@@ -88,33 +91,36 @@ export interface RoomPlaces {
     socket: Duplex,
     head: Buffer,
   ): void;
-  /** It was taken to be served here, has no more of a response than comments, and the room leaves this hub. */
+  /** A request that was to be served here, with no response but comments so far: the room leaves this hub. */
   again(
     target: Arrival,
     request: IncomingMessage,
     response: ServerResponse,
     read: ReadRequest,
   ): void;
-  /** An inference request is served here. */
+  /** Notes that an inference request is served here. */
   entered(code: string, request: IncomingMessage): void;
 }
 
-/** Requests that came over a hop. */
+/** Requests that another hub piped here. */
 export interface PipedRequests {
   /** @throws HubError `bad_request` */
   requestIdOf(request: IncomingMessage): string;
-  /** It is no client's: the other hub has something to say itself. @returns whether it is served */
+  /** Takes a request that is from the other hub itself, not from a client. @returns whether it is served */
   takes(request: IncomingMessage, response: ServerResponse): boolean;
-  /** How long ago it came to the first hub, ms. */
+  /** ms since the request reached the first hub */
   ageMsOf(request: IncomingMessage): number;
   deliveryOf(request: IncomingMessage): ResponseOptions["delivery"];
 }
 
 /** What the front needs of the hub's cluster. */
 export interface FrontCluster extends RouteCluster {
-  /** Looks for a room that another hub may have made just now. @throws HubError `cluster_unavailable` */
+  /** Looks for a room that another hub may have created just now. @throws HubError `cluster_unavailable` */
   catchUpRoom(code: string): Promise<void>;
-  /** @returns whether this hub has to look if it still is the home, before it takes an agent that has seen that epoch */
+  /**
+   * @returns whether this hub has to check that it still is the home, before it accepts an agent that has seen that
+   * epoch
+   */
   sawEpoch(code: string, epoch: number): boolean;
   /** Completes the handshake of another hub. @throws HubError */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;

@@ -40,11 +40,11 @@ export class Front {
 
   /** Never throws: every failure is a response. */
   serve(request: IncomingMessage, response: ServerResponse): void {
-    // The connection has ended and takes no response, so nothing is done for the request.
+    // The connection has ended and takes no response, so the request is ignored.
     if (!request.socket.writable) return;
     const { piped, limits } = this.#deps;
     let requestId = "";
-    // A client that resets its connection must not end the process; `close` follows and says it all.
+    // A client that resets its connection must not end the process; `close` follows.
     request.on("error", ignore);
     response.on("error", ignore);
     this.#parseFailures.note(request.socket, response);
@@ -52,7 +52,7 @@ export class Front {
     try {
       if (piped?.takes(request, response) === true) return;
       requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
-      // Another hub has checked what it pipes.
+      // The other hub has checked a piped request.
       if (piped === undefined) checkRequest(request, limits);
       const match = this.#match(request, response);
       const serve = () => this.#serve(request, response, requestId, match, refuse);
@@ -69,7 +69,7 @@ export class Front {
     }
   }
 
-  /** In a cluster a room may have been made at another hub just now, and have its home at another. */
+  /** In a cluster, another hub may have just created the room, or be its home. */
   #findRoom(target: Arrival, request: IncomingMessage, response: ServerResponse): void {
     withRoom(this.#deps, target, (found) => this.#deps.places?.request(found, request, response));
   }
@@ -94,7 +94,7 @@ export class Front {
     }
   }
 
-  /** @returns undefined for OPTIONS, which every path takes */
+  /** @returns undefined for OPTIONS, which every path accepts */
   #match(request: IncomingMessage, response: ServerResponse): RouteMatch | undefined {
     const method = request.method ?? "GET";
     if (method === "OPTIONS") return undefined;
@@ -106,7 +106,7 @@ export class Front {
     return match;
   }
 
-  /** Where nothing is handed out, and for programs at a page for people, there is nothing. */
+  /** Routes of the handout exist only where there is one, and pages only for people. */
   #isServed(route: Route, request: IncomingMessage): boolean {
     const { kind } = route;
     const isHandout = kind === "program" || kind === "sdk" || kind === "monitor";
@@ -139,7 +139,7 @@ export class Front {
     this.#serveHere(request, response, match, refuse, onMoved);
   }
 
-  /** What a participant serves. The head is written in one go, see {@link headPairs}. */
+  /** Serves what a participant responds to. The head is written in one go, see {@link headPairs}. */
   #relay(
     request: IncomingMessage,
     response: ServerResponse,
@@ -169,7 +169,7 @@ export class Front {
     }
   }
 
-  /** What the hub serves itself. */
+  /** Serves what the hub responds to itself. */
   #serveHere(
     request: IncomingMessage,
     response: ServerResponse,
@@ -257,7 +257,7 @@ export class Front {
     };
     let result: RouteResponse;
     try {
-      // It may have left while the body came.
+      // The room may have left while the body arrived.
       if (room !== undefined) operations.registrations?.requireHere(room.code);
       result = await route.handle(routed, this.#deps);
     } catch (error) {
@@ -327,7 +327,7 @@ export class Front {
     if (request.method === "GET" || request.method === "HEAD") {
       response.setHeader("vary", "Accept");
       if (prefersHtml(request.headers.accept)) {
-        // Of a request that another hub piped, only what was read before it got its id is known.
+        // Without an id, a piped request was not understood, and its origin is unknown.
         const origin = requestId === "" ? undefined : this.#deps.peers.originOf(request);
         sendErrorPage(response, error, origin);
         return;
@@ -336,7 +336,7 @@ export class Front {
     sendError(response, error, shape);
   }
 
-  /** An SDK reads only errors in its own shape, also those from before its request was understood. */
+  /** An SDK reads only errors in its own shape, even before its request is understood. */
   #errorShapeOf(request: IncomingMessage): ErrorShape {
     const route = this.#router.find("POST", request.url?.split("?", 1)[0] ?? "")?.route;
     return route?.kind === "inference" ? route.surface.errorShape : clientShape(request);
@@ -353,7 +353,7 @@ export class Front {
 
 function ignore(): void {}
 
-/** Which list and which errors a client reads: Anthropic's SDKs send this header with every request. */
+/** Anthropic's SDKs send this header with every request, and read lists and errors in their own shape. */
 function clientShape({ headers }: IncomingMessage): ErrorShape {
   return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
 }
@@ -363,7 +363,7 @@ function arrivalOf(route: Route | undefined): Pick<Arrival, "surface" | "isLasti
   return { surface, isLasting: route?.kind === "events" };
 }
 
-/** Sends a request on whose room has another home by now. */
+/** Sends a request on to the next home of its room. */
 function moverOf(
   places: RoomPlaces,
   { route, ...target }: Pick<Arrival, "requestId" | "refuse"> & { route: Route },

@@ -13,7 +13,7 @@ import { pathOf } from "./router.ts";
 
 export const comeBack = "Try again in a moment; agents reconnect by themselves.";
 
-/** A hub that is alone has no hops, and does not say that others have. */
+/** A hub that is alone has no hops, and does not reveal that other hubs have. */
 export function noCluster(): HubError {
   return new HubError("not_found", "There is nothing at this path.");
 }
@@ -74,17 +74,17 @@ export class Handshakes {
     const isTunnel = match?.route.kind === "tunnel" && id !== undefined;
     const tunnel = isTunnel ? { participantId: id, session } : undefined;
     const send = (target: Arrival) => places?.upgrade(target, tunnel, request, socket, head);
-    // The home of the room closes sockets on `/responses` once this hub stops.
+    // When this hub stops, the home of the room closes sockets on `/responses`.
     const target = { code, requestId, surface: undefined, isLasting: isTunnel, refuse };
     const lookAgain = (found: string) => send({ ...target, code: found, serve });
     withRoom(this.#deps, { ...target, serve: () => this.#serve(handshake, lookAgain) }, send);
   }
 
-  /** @param lookAgain - for the home of this room, which may be another hub since */
+  /** @param lookAgain - looks for the home of this room again: it may be another hub by now */
   #serve(handshake: Handshake, lookAgain: ((roomCode: string) => void) | undefined): void {
     try {
       const { match, request } = handshake;
-      // Other hubs still come for what runs here.
+      // Other hubs still need what runs here.
       const mayFinish = match?.route.kind === "hop" || this.#deps.holderOf(namedSession(request));
       if (this.#deps.isDraining() && !mayFinish)
         throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
@@ -96,7 +96,7 @@ export class Handshakes {
 
   #refuse(socket: Duplex, requestId: string, thrown: unknown): void {
     if (!(thrown instanceof HubError)) this.#deps.log.bug("a handshake failed", thrown);
-    // A client that requests a WebSocket keeps its side open, and nothing more comes on it.
+    // A client that requests a WebSocket keeps its side open without sending more.
     socket.once("finish", () => socket.destroy());
     socket.end(rawError(asHubError(thrown), requestId));
   }
@@ -120,7 +120,7 @@ export class Handshakes {
         const holder = this.#deps.holderOf(session);
         const { operations } = this.#deps;
         const tunnel = authorizeTunnel(operations, code, id, peers.peerOf(request), holder);
-        // Not before the token is checked: anybody could say that there is another home.
+        // Only after the token is checked: any client could claim that there is another home.
         const isBehind = () => cluster?.sawEpoch(tunnel.roomCode, seenEpoch(request)) === true;
         if (lookAgain !== undefined && holder === undefined && isBehind())
           return lookAgain(tunnel.roomCode);
@@ -130,12 +130,12 @@ export class Handshakes {
   }
 }
 
-/** Of the homes of its room, as its agent says; 0 when it does not. */
+/** The epoch of the room's home that the agent has seen; 0 when it names none. */
 function seenEpoch({ headers }: IncomingMessage): number {
   return Number(headers[HOME_EPOCH_HEADER] ?? 0);
 }
 
-/** Names the session that a tunnel goes on with; its HELLO proves it. */
+/** The session that a tunnel names to resume; its HELLO has to prove it. */
 function namedSession({ headers }: IncomingMessage): string | undefined {
   const name = headers["x-roomhub-session"];
   return typeof name === "string" ? name : undefined;

@@ -5,10 +5,10 @@ const surfacePaths = [...SURFACES.map((surface) => surface.path), "models"];
 const surface = new RegExp(`(?<=/)(?:${surfacePaths.join("|")})(?=/|$)`, "g");
 /** The base URL is right, unless it ends in `v1` twice. */
 const belowBaseUrl = /^\/rooms\/[A-Za-z0-9]{6}\/v1\/(?!v1(?:\/|$))./;
-/** With what is pasted along: quotes, spaces, a comma. */
+/** Quotes, spaces or a comma may be pasted along. */
 const roomInPath = /\/rooms\/[^/A-Za-z0-9]*([A-Za-z0-9]{6})[^/A-Za-z0-9]*(?=\/|$)/;
 
-/** Where the request came in, and what the hub could have offered it. */
+/** Where the request came in, and the room it may have meant. */
 export interface AskedAt {
   /** as the client knows the hub */
   origin: string;
@@ -30,12 +30,12 @@ export function notFound(method: string, path: string, at: AskedAt): HubError {
 
 function rightUrl(path: string, { origin, onlyRoom }: AskedAt): string {
   const code = roomInPath.exec(path)?.[1]?.toUpperCase();
-  // The last one named: the commonest mistake is a base URL that already ends in an operation.
+  // The last operation counts: the commonest mistake is a base URL that already ends in one.
   const last = [...path.matchAll(surface)].at(-1);
   const operation = last === undefined ? undefined : path.slice(last.index);
   if (code !== undefined && operation !== undefined) {
     const meant = `/rooms/${code}/v1/${operation}`;
-    // The path as requested: an operation with something behind it that is none.
+    // The same as the requested path when something unknown follows the operation.
     if (meant !== path)
       return `Use ${origin}${encodeURI(meant)} (base URL: ${origin}/rooms/${code}/v1)`;
   }

@@ -5,7 +5,7 @@ import { rawError } from "./error-response.ts";
 import { BrokenConnections } from "./unread-rest.ts";
 import type { Duplex } from "node:stream";
 
-/** Bytes that are no HTTP, heads that are too large or too slow: what the parser reports in place of a request. */
+/** What the parser reports in place of a request: bytes that are not HTTP, heads that are too large or too slow. */
 export class ParseFailures {
   readonly #newRequestId: () => string;
   readonly #responses = new SocketResponses();
@@ -15,7 +15,7 @@ export class ParseFailures {
     this.#newRequestId = newRequestId;
   }
 
-  /** Each response that begins: into the middle of one nothing else may be written. */
+  /** Notes each response that begins: nothing else may be written into the middle of one. */
   note(socket: Socket, response: ServerResponse): void {
     this.#responses.note(socket, response);
   }
@@ -41,9 +41,9 @@ function hubErrorOf(code: string | undefined): HubError {
   }
 }
 
-/** Which responses a socket is sending: into the middle of one nothing else may be written. */
+/** Which responses a socket is sending: nothing else may be written into the middle of one. */
 export class SocketResponses {
-  /** the last one, and those before it that were not finished when it began */
+  /** the last response, and earlier ones that were unfinished when it began */
   readonly #responses = new WeakMap<Duplex, ServerResponse[]>();
 
   note(socket: Duplex, response: ServerResponse): void {
@@ -52,7 +52,7 @@ export class SocketResponses {
       this.#responses.set(socket, [response]);
       return;
     }
-    // More than one only where requests are pipelined.
+    // There is more than one only when requests are pipelined.
     while (responses[0]?.writableFinished === true) responses.shift();
     responses.push(response);
   }

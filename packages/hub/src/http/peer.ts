@@ -8,18 +8,18 @@ export interface PeerOptions {
   trustedProxies: readonly string[];
   /** addresses that many clients have, such as a container's gateway */
   sharedAddresses: readonly string[];
-  /** off behind a public URL or with strict ownership: an address then proves nothing. Contract §3 */
+  /** off behind a public URL or with strict ownership: then an address proves nothing. Contract §3 */
   hasAddressRights: boolean;
   tokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
   hostTokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
-  /** Once, when an untrusted proxy was seen. */
+  /** Called once, for the first untrusted proxy. */
   onUntrustedProxy: () => void;
 }
 
 /** Which client sent a request, and under which name it addressed the hub. */
 export interface PeerReader {
   peerOf(request: IncomingMessage): Peer;
-  /** The part of it that every inference request needs. */
+  /** The part of the peer that every inference request needs. */
   sourceOf(request: IncomingMessage): Source;
   /**
    * `http://host:port` as the client knows the hub, with the path under which a proxy serves it. Safe to print in a line for a
@@ -43,9 +43,9 @@ const plainPrefix = /^(?=.{1,255}$)(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/;
 
 /**
  * Contract §3, "Peer address": the socket's, unless a trusted proxy says otherwise. A request with forwarding headers
- * from any other peer has no address, nor has one from a shared address: it proves nothing and is never near.
+ * from any other peer, or from a shared address, has no address: it proves nothing and is never near.
  *
- * @param publicUrl - what to call the hub, whatever the request says
+ * @param publicUrl - the hub's URL, whatever the request says
  * @throws TypeError when a trusted proxy is no address
  */
 export function createPeerReader(options: PeerOptions, publicUrl: string | undefined): PeerReader {
@@ -107,8 +107,8 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
 }
 
 /**
- * The last address in the chain that no trusted proxy wrote down about itself. Undefined when it cannot be read: the
- * proxy's own address, which is often this machine's, must never stand in for a client's.
+ * The last address in the chain that is not a trusted proxy's. Undefined when it cannot be read: the proxy's address,
+ * which is often this machine's, must never count as a client's.
  */
 function forwardedAddress(
   request: IncomingMessage,
@@ -138,7 +138,7 @@ function withoutPort(entry: string): string {
   return entry.replace(/^\[(.*)\](?::\d+)?$/, "$1").replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
 }
 
-/** `::1`, `127.0.0.1` and mapped forms are one. Contract §3. */
+/** `::1`, `127.0.0.1` and mapped forms are equal. Contract §3. */
 export function normaliseAddress(address: string): string {
   if (!address.includes(":")) return address;
   const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "").replace(/%.*$/, "");
@@ -151,7 +151,7 @@ export function normaliseAddress(address: string): string {
  */
 function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
-  // An IPv4 address at the end takes the room of two groups.
+  // An IPv4 address at the end stands for two groups.
   const [before = "", after] = address.replace(/[^:]*\.[^:]*$/, "0:0").split("::");
   const groups = before === "" ? [] : before.split(":");
   const behind = after === undefined || after === "" ? [] : after.split(":");
@@ -160,7 +160,7 @@ function networkOf(address: string): string {
   return `${network.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
 }
 
-/** Where the connection came in. */
+/** The local address of the connection. */
 function boundAddress({ socket }: IncomingMessage): string {
   const address = normaliseAddress(socket.localAddress ?? "127.0.0.1").replace(/%.*$/, "");
   return `${address.includes(":") ? `[${address}]` : address}:${socket.localPort ?? 0}`;
@@ -179,7 +179,7 @@ function blockListOf(entries: readonly string[]): BlockList {
     const address = normaliseAddress(written);
     const version = isIP(address);
     const bits = version === 6 ? 128 : 32;
-    // `::1` is kept as 127.0.0.1, where a prefix of 128 means the same one address.
+    // `::1` is stored as 127.0.0.1, where a prefix of 128 means that one address.
     const length = prefix === undefined || address !== written ? bits : Number(prefix);
     if (version === 0 || !Number.isInteger(length) || length < 0 || length > bits) {
       throw new TypeError(`--trust-proxy: ${JSON.stringify(entry)} is not an address or CIDR`);

@@ -11,11 +11,11 @@ export interface ResponseOptions {
   requestId: string;
   errorShape: ErrorShape;
   flushing: FlushingResponses;
-  /** of a request that another hub piped here: until it says so, the client does not have the response */
+  /** for a request that another hub piped here: the client has the response only when that hub says so */
   delivery?: { deliveries: Deliveries; hubId: string } | undefined;
 }
 
-/** One client's socket, as dispatch sees it. Upstream bytes go in, back-pressure and departure come out. */
+/** One client's socket, as dispatch sees it: takes the bytes of the response, reports back-pressure and disconnects. */
 export class SocketClientResponse implements ClientResponse {
   readonly #response: ServerResponse;
   readonly #requestId: string;
@@ -27,7 +27,7 @@ export class SocketClientResponse implements ClientResponse {
   #isGone = false;
   #isHeadSent = false;
 
-  /** @param response - with no head and no headers yet */
+  /** @param response - without head and headers so far */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -41,7 +41,7 @@ export class SocketClientResponse implements ClientResponse {
     this.#skipsInformational = isKnownToSkipInformational(request);
   }
 
-  /** From now on the client's doings are reported; if it already left, at once. */
+  /** Reports drains and the disconnect of the client from now on; a client that has already left, at once. */
   listen(listener: ClientListener): void {
     this.#listener = listener;
     const response = this.#response;
@@ -114,7 +114,7 @@ export class SocketClientResponse implements ClientResponse {
     this.#response.destroy();
   }
 
-  /** The socket of a client that is at another hub takes nothing here. */
+  /** The client of a piped request is at another hub, which reports the delivery. */
   #onceTaken(onHandedOver: (() => void) | undefined): (() => void) | undefined {
     if (onHandedOver === undefined || this.#delivery === undefined) return onHandedOver;
     const { deliveries, hubId } = this.#delivery;

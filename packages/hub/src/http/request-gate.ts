@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 import { HubError } from "../errors.ts";
 
 /**
- * What Node's parser lets through and the hub does not: no or several Host headers, chunked HTTP/1.0, absolute targets,
- * too many headers, encoded bodies.
+ * Refuses what Node's parser accepts and the hub must not relay: no or several Host headers, chunked HTTP/1.0, absolute
+ * targets, too many headers, encoded bodies.
  *
  * @throws HubError
  */

@@ -56,10 +56,10 @@ export function setCommonHeaders(
 }
 
 /**
- * The same and more in one go, for the path where it counts: `node:http` takes a flat list as it is, and merges a map
- * with headers set before at a multiple of the cost.
+ * The same headers and more in one list, for the hot path: `node:http` takes a flat list as it is, and merges a map
+ * with earlier headers at a multiple of the cost.
  *
- * @param headers - lower-case names; `x-request-id` among them
+ * @param headers - lower-case names; includes `x-request-id`
  */
 export function headPairs(
   requestId: string,
@@ -74,7 +74,7 @@ export function headPairs(
 
 const bytesPerId = 12;
 
-/** `req_` and 24 hex digits. Random bytes are drawn for many ids at once, since drawing costs more than printing. */
+/** `req_` and 24 hex digits. Random bytes are drawn for many ids at once, which costs less. */
 export function createRequestIds(): () => string {
   const pool = Buffer.alloc(bytesPerId * 256);
   let used = pool.length;

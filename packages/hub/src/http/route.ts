@@ -10,7 +10,7 @@ import type { OperationContext, Peer } from "../operations/context.ts";
 import type { RoomsElsewhere } from "./hops/rooms-elsewhere.ts";
 import type { StoredResponseMethod } from "./handlers/stored-response.ts";
 
-/** A request as a handler of JSON gets it. */
+/** A request as a JSON handler gets it. */
 export interface RouteRequest {
   params: Readonly<Record<string, string | undefined>>;
   query: URLSearchParams;
@@ -30,13 +30,13 @@ export interface RouteDeps {
   /** of management bodies, within this hub's limits */
   schemas: RequestSchemas;
   health: () => HealthState;
-  /** by which other machines reach the hub, where nothing stands in front; undefined when they do not */
+  /** where other machines reach the hub without a proxy; undefined when they do not */
   sharedUrl: () => string | undefined;
   /** requests that run or wait */
   inference: RequestListDeps;
   /** undefined for a hub that is alone */
   cluster: RouteCluster | undefined;
-  /** undefined: requests of clients. Otherwise other hubs ask */
+  /** undefined for requests of clients; set for requests of other hubs */
   piped: object | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface RouteCluster {
   listHubs(): HubEntry[];
   /** The rooms whose homes are at other hubs. Never rejects. */
   roomsElsewhere(): Promise<RoomsElsewhere>;
-  /** Which home of the room this hub is. */
+  /** The epoch in which this hub is the room's home. */
   homeEpoch(code: string): number | undefined;
   /** Where participants that join here open their tunnel. */
   advertiseUrl(): string | undefined;

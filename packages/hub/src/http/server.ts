@@ -4,12 +4,12 @@ import type { FrontDeps } from "./front-deps.ts";
 import { Front } from "./front.ts";
 import { ParseFailures } from "./parse-failures.ts";
 
-/** What another hub says of a client, beside the client's own headers. */
+/** Room for what another hub says of a client, beside the client's headers. */
 const hopHeaderBytes = 4_096;
 
 /**
- * The hub's HTTP/1.1 front. Listening and closing are the owner's; with `deps.piped` it does not listen, and gets the
- * connections of other hubs, which have no deadlines of their own.
+ * The hub's HTTP/1.1 front. The caller listens and closes. With `deps.piped` the server does not listen: it gets the
+ * connections of other hubs, which have no deadlines.
  */
 export function createHttpServer(deps: FrontDeps): Server {
   const parseFailures = new ParseFailures(deps.newRequestId);
@@ -17,27 +17,27 @@ export function createHttpServer(deps: FrontDeps): Server {
   const { limits } = deps;
   const isForHops = deps.piped !== undefined;
   const server = createServer({
-    // Node counts URL, names and values, and refuses what reaches its limit; ours is the most that is fine.
+    // Node counts URL, names and values, and refuses at its limit; the hub's limit is the largest accepted size.
     maxHeaderSize: limits.headerBytes + 1 + (isForHops ? hopHeaderBytes : 0),
     headersTimeout: isForHops ? 0 : limits.headersReadMs,
-    // The gate looks for it: Node would refuse with a response of its own.
+    // The gate checks for it: Node would refuse with its own response.
     requireHostHeader: false,
-    // Bodies have their own limits, since a long one is legal here.
+    // Bodies have separate limits, since a long one is legal.
     requestTimeout: 0,
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: isForHops ? 0 : limits.keepAliveMs,
-    // Only a WebSocket where there is one is an upgrade; `Upgrade: h2c` and others get their ordinary response.
+    // Only WebSockets on their paths are upgrades; `Upgrade: h2c` and others get an ordinary response.
     shouldUpgradeCallback: (request: IncomingMessage) => front.takesUpgrade(request),
   });
-  // No cap here: Node would drop the surplus in silence. The gate counts them and says so.
+  // No cap: Node would drop the surplus silently. The gate counts headers and refuses.
   server.maxHeadersCount = 0;
   server.on("request", (request, response) => front.serve(request, response));
-  // The reader of the body sends `100 Continue`; a refusal goes out without it.
+  // The reader of the body sends `100 Continue`; a refusal is sent without it.
   server.on("checkContinue", (request, response) => front.serve(request, response));
   // An Expect other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would refuse with a response of its own.
   server.on("checkExpectation", (request, response) => front.serve(request, response));
   server.on("upgrade", (request, socket, head) => front.upgrade(request, socket, head));
-  // Of a server that speaks no TLS, the stream is the socket.
+  // Without TLS the stream is the socket.
   server.on("clientError", (error, socket) => parseFailures.onFailure(error, socket as Socket));
   return server;
 }

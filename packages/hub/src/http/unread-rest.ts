@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 
-/** What a client may still send after its response, and for how long. */
+/** How much, and for how long, a client may still send after its response. */
 export interface RestLimits {
   bytes: number;
   ms: number;
@@ -10,8 +10,8 @@ export interface RestLimits {
 const defaultLimits: RestLimits = { bytes: 256 * 1024 * 1024, ms: 10_000 };
 
 /**
- * Lets a client finish sending a body that was refused. A connection that is closed with bytes unread is reset, and the
- * client loses the response that says why.
+ * Lets a client finish sending a refused body. Closing a connection with unread bytes resets it, and the client would
+ * lose the response.
  */
 export function discardRest(request: IncomingMessage, limits: RestLimits = defaultLimits): void {
   const { socket } = request;
@@ -22,7 +22,7 @@ export function discardRest(request: IncomingMessage, limits: RestLimits = defau
     if (socket.bytesRead > mostBytes) socket.destroy();
   });
   request.resume();
-  // `node:http` calls this after the last response of a connection, which closes it with bytes unread.
+  // `node:http` calls this after the last response of a connection, which would close it with unread bytes.
   socket.destroySoon = () => {
     if (request.complete) return closeWhenSent(socket);
     socket.end();
@@ -39,7 +39,10 @@ export class BrokenConnections {
     this.#limits = limits;
   }
 
-  /** Whether it was ended before. The parser reports each chunk that still comes: what exceeds the limit is cut. */
+  /**
+   * Whether the connection was ended before. The parser reports each further chunk: beyond the limit the connection is
+   * cut.
+   */
   isEnded(socket: Socket): boolean {
     const mostBytes = this.#mostBytes.get(socket);
     if (mostBytes === undefined) return false;
@@ -47,7 +50,7 @@ export class BrokenConnections {
     return true;
   }
 
-  /** Sends the last bytes and ends this side; the other side has time to read them. */
+  /** Sends the last bytes and ends this side, so that the client can read them. */
   end(socket: Socket, lastBytes: string): void {
     this.#mostBytes.set(socket, socket.bytesRead + this.#limits.bytes);
     const timer = setTimeout(() => socket.destroy(), this.#limits.ms).unref();

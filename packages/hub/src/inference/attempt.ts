@@ -102,9 +102,7 @@ export class Attempt implements ResponseSink {
 
   /** Whether to look for another participant now: its tunnel has been interrupted for 2 s; once a second. */
   isLookDue(nowMs: number): boolean {
-    const {
-      paths: { tunnel },
-    } = this.participant;
+    const { tunnel } = this.participant.paths;
     if (tunnel.kind !== "interrupted" || nowMs - tunnel.sinceMs < moveAfterMs) return false;
     if (nowMs - this.#lookedMs < lookEveryMs) return false;
     this.#lookedMs = nowMs;

@@ -35,10 +35,8 @@ function responded(
   const { readiness, problem = "", sinceMs } = verdict;
   participant.paths.lastContactAt = context.wallMs();
   participant.paths.lastContactMs = context.nowMs();
-  const {
-    paths: { direct },
-    presence: { status },
-  } = participant;
+  const { direct } = participant.paths;
+  const { status } = participant.presence;
   const isSame =
     direct.kind === "answered" && direct.readiness === readiness && direct.problem === problem;
   const hasChanged =
@@ -92,9 +90,7 @@ export async function firstProbe(context: OperationContext, participant: Partici
 /** Why a participant that just registered cannot be reached, with the line that would work. Contract §3. */
 export function pathWarnings(participant: Participant): Warning[] {
   if (participant.isTunnelOnly || participant.paths.tunnel.kind !== "closed") return [];
-  const {
-    paths: { direct },
-  } = participant;
+  const { direct } = participant.paths;
   if (direct.kind !== "refused" && direct.kind !== "failed") return [];
   const line = `roomhub join ${participant.roomCode} --id ${participant.id} --model ${shellWord(participant.model)} --endpoint ${shellWord(participant.endpoint)}`;
   const message = `Requests cannot reach ${participant.id} yet: ${direct.reason}. On its own machine run: ${line}`;

@@ -296,9 +296,7 @@ function routeExpectation(
   { prompt, nowMs }: SelectionQuery,
 ): RouteExpectation {
   // Where no stream was measured, whole responses say something too.
-  const {
-    learned: { pace },
-  } = participant;
+  const { pace } = participant.learned;
   const form: ResponseForm =
     pace.expectedFirstMs("stream", 0, nowMs()) === undefined ? "whole" : "stream";
   const warm = room.placing.warm.warmBytes(prompt, nowMs()).get(participant) ?? 0;

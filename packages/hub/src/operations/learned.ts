@@ -38,9 +38,7 @@ export function takeLoad(
   participant: Participant,
   reported: ReportedLoad,
 ): void {
-  const {
-    load: { machine },
-  } = participant;
+  const { machine } = participant.load;
   const limitBefore = machine?.limit;
   participant.learned.reported = reported;
   updateLimit(participant, context.limits);
@@ -49,11 +47,10 @@ export function takeLoad(
 }
 
 /** What an update is announced for. Slots that other programs take come and go like requests, without one. */
-export function shownOf({
-  paths: { tunnel },
-  learned: { capabilities },
-  load: { limit, limitFrom },
-}: Participant): string {
+export function shownOf({ paths, learned, load }: Participant): string {
+  const { tunnel } = paths;
+  const { capabilities } = learned;
+  const { limit, limitFrom } = load;
   return JSON.stringify([tunnel, capabilities, limit, limitFrom]);
 }
 

@@ -51,11 +51,9 @@ export function proofOfReturn(
   { machineSecret, agentId }: Pick<JoinRequest, "machineSecret" | "agentId">,
 ): Proof {
   if (proofOf(mode, existing, peer) === "token") return "token";
-  const {
-    machineDigest,
-    paths: { tunnel, lastContactMs },
-    presence: { status, joinedMs },
-  } = existing;
+  const { machineDigest } = existing;
+  const { tunnel, lastContactMs } = existing.paths;
+  const { status, joinedMs } = existing.presence;
   const isOwn = agentId !== undefined && agentId === existing.agentId;
   const hasEnded = tunnel.kind !== "open" && (status === "offline" || lastContactMs >= joinedMs);
   const isSameMachine = machineDigest !== undefined && matchesToken(machineSecret, machineDigest);

@@ -156,9 +156,7 @@ describe("paths", () => {
     office.events.splice(0);
     office.openTunnel(participant);
     expect(changes(office)).toEqual([["participant.updated", true]]);
-    const {
-      paths: { lastContactAt },
-    } = participant;
+    const { lastContactAt } = participant.paths;
     office.pass(5_000);
     tunnelClosed(office.context, participant);
     expect(changes(office)).toEqual([["participant.updated", false]]);

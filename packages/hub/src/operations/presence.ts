@@ -91,14 +91,14 @@ export function removeParticipant(
 }
 
 /**
- * Finds out with which others a participant shares a model server: those whose agent proves the same machine, or, where
- * the hub dials, those with the same endpoint, credentials and registering address. Contract §3, "Machines".
+ * Assigns the machine whose model server a participant shares: with participants whose agents prove the same machine,
+ * or, where the hub dials, with the same endpoint, credentials and registering address. Contract §3, "Machines".
  */
 export function assignMachine(context: OperationContext, participant: Participant): void {
   move(context, participant, machineKey(context, participant));
 }
 
-/** A participant leaves its room, and so its machine. */
+/** The participant leaves its room, and with it its machine. */
 export function leaveMachine(context: OperationContext, participant: Participant): void {
   move(context, participant, undefined);
 }
@@ -117,13 +117,11 @@ function move(
   participant: Participant,
   key: string | undefined,
 ): void {
-  const {
-    load: { machine: before },
-    roomCode,
-  } = participant;
+  const { roomCode } = participant;
+  const { machine: before } = participant.load;
   machines.assign(participant, key);
   if (participant.load.machine === before) return;
-  // Those that stay may have another limit now. Its own room is woken once the change is complete.
+  // The remaining members may have another limit now. The participant's room is woken once the change is complete.
   for (const code of roomsToWake(roomCode, before)) if (code !== roomCode) routingChanged(code);
 }
 
@@ -134,7 +132,7 @@ function machineKey(
   if (machineDigest !== undefined) {
     return keyedHash("machine", Buffer.from(machineDigest).toString("hex"));
   }
-  // An agent that proves no machine: its endpoint says nothing here.
+  // The endpoint of an agent that proves no machine means nothing on this computer.
   if (isTunnelOnly) return undefined;
   const credentials = Object.entries(vault.headersFor(key, endpointOrigin)).sort(([one], [other]) =>
     one < other ? -1 : 1,

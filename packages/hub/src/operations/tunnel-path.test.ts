@@ -223,9 +223,7 @@ describe("a tunnel that is resumed", () => {
     });
     const { trial } = participant.learned.credentials;
     participant.load.restsUntilMs = 9_000_000;
-    const {
-      paths: { tunnel },
-    } = participant;
+    const { tunnel } = participant.paths;
     lose();
     expect(participant.learned.credentials.trial).toBe(trial);
     pass(2_100);

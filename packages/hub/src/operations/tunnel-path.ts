@@ -57,10 +57,11 @@ export function tunnelOpened(
 }
 
 function openTunnel(
-  { paths: { tunnel } }: Participant,
+  { paths }: Participant,
   { ready, readiness = ready ? "ready" : "down", reason = "" }: ReportedStatus,
   nowMs: number,
 ): Paths["tunnel"] {
+  const { tunnel } = paths;
   const { data: word = "down" } = Readiness.safeParse(readiness);
   const verdict = word === "ready" && !ready ? "down" : word;
   const isSame = tunnel.kind === "open" && tunnel.readiness === verdict;
@@ -173,9 +174,7 @@ function tunnelInterrupted(
   participant: Participant,
   streams: number,
 ): void {
-  const {
-    paths: { tunnel },
-  } = participant;
+  const { tunnel } = participant.paths;
   if (tunnel.kind !== "open") return;
   const { readiness, problem, sinceMs } = tunnel;
   participant.paths.tunnel = {
@@ -189,9 +188,7 @@ function tunnelInterrupted(
 
 /** The agent dialled again, and the streams continue. Readiness, budget and rest are as before. */
 function tunnelResumed(context: OperationContext, participant: Participant): void {
-  const {
-    paths: { tunnel },
-  } = participant;
+  const { tunnel } = participant.paths;
   if (tunnel.kind !== "interrupted") return;
   const wasOffline = participant.presence.status === "offline";
   const nowMs = context.nowMs();

@@ -67,12 +67,8 @@ function applyNames(participant: Participant, request: UpdateParticipantRequest)
 
 /** An agent serves `/responses` and `/messages` as it was started, whatever is changed here. */
 function applyConfig(participant: Participant, config: ParticipantConfig): Warning[] {
-  const {
-    id,
-    roomCode,
-    isTunnelOnly,
-    paths: { tunnel },
-  } = participant;
+  const { id, roomCode, isTunnelOnly } = participant;
+  const { tunnel } = participant.paths;
   const before = participant.config;
   participant.config = config;
   if (!isTunnelOnly && tunnel.kind === "closed") return [];

@@ -75,7 +75,7 @@ export class UpstreamDirectory {
 
   readonly #classify = (address: string): AddressClass => this.#options.addresses.classify(address);
 
-  /** Begins the probes that are due. */
+  /** Starts the probes that are due. */
   tick(nowMs: number): void {
     this.#watch.tick(nowMs);
   }

@@ -95,9 +95,7 @@ export class RegistrationWriter {
   async renew(): Promise<void> {
     const oldest = this.#options.wallMs() - renewAfterMs;
     for (const participant of this.#options.participants()) {
-      const {
-        presence: { status, returning },
-      } = participant;
+      const { status, returning } = participant.presence;
       const isHere = status === "online" && returning === undefined;
       if (isHere && (this.#storedAt.get(keyOf(participant)) ?? 0) <= oldest)
         this.#mark(participant);

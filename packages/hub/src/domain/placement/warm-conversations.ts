@@ -163,7 +163,8 @@ export class WarmConversations {
   }
 }
 
-function mostOf({ load: { limit } }: Participant): number {
+function mostOf({ load }: Participant): number {
+  const { limit } = load;
   return Math.min(Math.max(limit * perSlot, leastPerParticipant), mostPerParticipant);
 }
 

@@ -10,7 +10,7 @@ interface EventsDeps {
   operations: OperationContext;
   streams: EventStreams;
   bus: EventBus;
-  /** undefined: requests of clients. Otherwise other hubs ask */
+  /** undefined for requests of clients; set for requests of other hubs */
   piped: object | undefined;
 }
 

@@ -45,11 +45,9 @@ export function stateOf(
   participant: Participant,
 ): ParticipantState {
   const now = nowMs();
-  const {
-    machineDigest,
-    paths: { direct, tunnel },
-    load: { restsUntilMs, overloadedUntilMs },
-  } = participant;
+  const { machineDigest } = participant;
+  const { direct, tunnel } = participant.paths;
+  const { restsUntilMs, overloadedUntilMs } = participant.load;
   return {
     status: participant.presence.status,
     learnedCapabilities: participant.learned.found,
@@ -109,9 +107,7 @@ export function restoreState(
   participant.presence.lastUsedMs = now - state.usedAgoMs;
   // Its agent says the rest.
   participant.presence.returning = hasTunnel ? nothingWithheld : state.returning;
-  const {
-    presence: { returning },
-  } = participant;
+  const { returning } = participant.presence;
   if (returning === undefined || isComplete(returning)) {
     const path = paths.directPathOf(participant);
     const known = direct?.kind === "answered" ? { ...direct, sinceMs: now } : direct;

@@ -12,7 +12,8 @@ const nothing: Withheld = { authHeaders: false, instructions: false, machineSecr
  *
  * @throws HubError `participant_not_found`
  */
-export function requireComplete({ id, roomCode, presence: { returning } }: Participant): void {
+export function requireComplete({ id, roomCode, presence }: Participant): void {
+  const { returning } = presence;
   if (returning === undefined || isComplete(returning)) return;
   throw new HubError(
     "participant_not_found",
@@ -22,10 +23,8 @@ export function requireComplete({ id, roomCode, presence: { returning } }: Parti
 }
 
 /** Nothing is missing any more; of an agent that was on its way here, its tunnel is next. */
-export function returnAfterJoin({
-  presence: { returning },
-  isTunnelOnly,
-}: Participant): Withheld | undefined {
+export function returnAfterJoin({ presence, isTunnelOnly }: Participant): Withheld | undefined {
+  const { returning } = presence;
   return returning !== undefined && isTunnelOnly ? nothing : undefined;
 }
 
@@ -34,9 +33,7 @@ export function returnAfterJoin({
  * waited for this home since before the agent could dial it; by the second one it would have dialled.
  */
 export function endReturn(context: OperationContext, participant: Participant): void {
-  const {
-    presence: { returning },
-  } = participant;
+  const { returning } = participant.presence;
   if (returning === undefined) return;
   participant.presence.returning =
     returning.isHeard === true ? undefined : { ...returning, isHeard: true };
@@ -54,10 +51,8 @@ export function bringBack(
   participant: Participant,
   brought: Pick<Withheld, "authHeaders" | "instructions">,
 ): boolean {
-  const {
-    presence: { returning },
-    isTunnelOnly,
-  } = participant;
+  const { isTunnelOnly } = participant;
+  const { returning } = participant.presence;
   if (returning === undefined) return false;
   const missing = {
     authHeaders: returning.authHeaders && !brought.authHeaders,

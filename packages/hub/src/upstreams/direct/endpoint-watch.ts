@@ -6,10 +6,10 @@ type Server = Pick<ModelServer, "probe" | "probed" | "lookInMs">;
 
 interface EndpointWatchOptions {
   nowMs: () => number;
-  /** Whether this very registration is still the one under its id. */
+  /** Whether this registration is still the current one of its id. */
   isPresent: (participant: Participant) => boolean;
   serverOf: (participant: Participant) => Server;
-  /** Equal for participants that share a probe: the same model list, requested with the same credentials. */
+  /** Equal for participants that share a probe: same model list, same credentials. */
   placeOf: (participant: Participant) => string;
   /** @param isLife - the response counts as a heartbeat */
   onProbed: (participant: Participant, found: ProbeResult, isLife: boolean) => void;
@@ -17,11 +17,11 @@ interface EndpointWatchOptions {
 
 interface Watched {
   readonly participant: Participant;
-  /** what `place` was found for */
+  /** the credentials that `place` was computed for */
   credentials: CredentialUse | undefined;
   place: string;
   isProbing: boolean;
-  /** A call could not reach it. */
+  /** A call could not reach the endpoint. */
   isLookWanted: boolean;
   /** of the next probe for a sign of life */
   dueMs: number;
@@ -32,8 +32,9 @@ const probeMs = 5_000;
 const longestPauseMs = 60_000;
 
 /**
- * Probes the endpoints of participants that the hub calls itself: every 10 s where the probe is the sign of life, and as
- * the verdict says where the model server is not ready or a call could not reach it. Contract §2 and §3. Driven by the hub's sweep; owns no timer.
+ * Probes the endpoints of participants that the hub calls itself: every 10 s where the probe is the sign of life, and
+ * when the verdict is due where the model server is not ready or a call could not reach it. Contract §2 and §3. Has no
+ * timer: the hub's sweep drives it.
  */
 export class EndpointWatch {
   readonly #options: EndpointWatchOptions;
@@ -48,7 +49,7 @@ export class EndpointWatch {
     this.#watch(participant);
   }
 
-  /** Probes it once at least. */
+  /** Probes the endpoint at least once. */
   lookSoon(participant: Participant): void {
     this.#watch(participant).isLookWanted = true;
   }
@@ -69,7 +70,7 @@ export class EndpointWatch {
     return watched;
   }
 
-  /** Begins the probes that are due. */
+  /** Starts the probes that are due. */
   tick(nowMs: number): void {
     for (const watched of this.#watched.values()) {
       if (!this.#hasReason(watched)) this.#watched.delete(watched.participant);
@@ -78,24 +79,22 @@ export class EndpointWatch {
   }
 
   #hasReason({ participant, isLookWanted }: Watched): boolean {
-    const {
-      paths: { direct },
-      liveness,
-      presence: { status },
-    } = participant;
+    const { liveness } = participant;
+    const { direct } = participant.paths;
+    const { status } = participant.presence;
     if (direct.kind === "refused" || !this.#options.isPresent(participant)) return false;
     return liveness === "probe" || (status === "online" && (isLookWanted || isUnready(direct)));
   }
 
   #isDue({ participant, isLookWanted, dueMs }: Watched, nowMs: number): boolean {
-    // The agent probes its model server itself, and its tunnel is the sign of life.
+    // With a tunnel, the agent probes its model server and the tunnel is the sign of life.
     if (participant.paths.tunnel.kind !== "closed") return false;
     if (participant.liveness === "probe" && dueMs <= nowMs) return true;
     if (!isLookWanted && !isUnready(participant.paths.direct)) return false;
     return this.#options.serverOf(participant).lookInMs() === 0;
   }
 
-  /** One probe serves all who share the place. Never rejects. */
+  /** One probe serves all participants with the same place. Never rejects. */
   async #probe(first: Watched): Promise<void> {
     const place = this.#placeOf(first);
     const sharing = [...this.#watched.values()].filter(
@@ -110,7 +109,7 @@ export class EndpointWatch {
     for (const each of sharing) {
       each.isProbing = false;
       each.isLookWanted = false;
-      // The result is about the endpoint and the credentials of when the probe began.
+      // The result concerns the endpoint and credentials at the beginning of the probe.
       if (this.#placeOf(each) !== place || !this.#options.isPresent(each.participant)) continue;
       if (each !== first) this.#options.serverOf(each.participant).probed(found);
       this.#conclude(each, found);
@@ -121,7 +120,7 @@ export class EndpointWatch {
     const { participant } = watched;
     const isLife = participant.liveness === "probe" && isSignOfLife(participant, found);
     this.#options.onProbed(participant, found, isLife);
-    // While it is online there are three tries before the silence is too long.
+    // An online participant gets three probes before it counts as silent.
     const mayRest = !isLife && participant.presence.status === "offline";
     watched.pauseMs = mayRest
       ? Math.min(2 * watched.pauseMs, longestPauseMs)
@@ -139,16 +138,14 @@ export class EndpointWatch {
   }
 }
 
-/** Its server responds, but is not ready. One that cannot be reached is probed at heartbeats. */
+/** The server responds but is not ready. An unreachable one is probed at heartbeats. */
 function isUnready(direct: DirectPath): boolean {
   return direct.kind === "answered" && direct.readiness !== "ready";
 }
 
-/** A model list, or a missing one where calls work: a login page or a gateway without its server responds too. */
-function isSignOfLife(
-  { learned: { credentials } }: Participant,
-  { answered, status = 0 }: ProbeResult,
-): boolean {
+/** A model list, or a missing list where calls work: login pages and gateways without their server respond too. */
+function isSignOfLife({ learned }: Participant, { answered, status = 0 }: ProbeResult): boolean {
+  const { credentials } = learned;
   if (!answered) return false;
   return (status >= 200 && status < 300) || (credentials.haveWorked && [404, 405].includes(status));
 }

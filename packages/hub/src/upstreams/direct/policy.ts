@@ -2,14 +2,14 @@ import { type AddressClass, classifyAddress, destinationOf } from "@roomhub/prov
 import { isIP } from "node:net";
 import type { DirectPath, Registrant, Registration } from "../../domain/participant.ts";
 
-/** How far a participant's registration reaches. Contract §3: decided by where it came from. */
+/** Which addresses the hub may dial for a participant. Contract §3: decided by where the registration came from. */
 export type DialRight = "loopback" | "private" | "public" | "elsewhere";
 
 export const DIAL_RIGHTS: readonly DialRight[] = ["loopback", "private", "public", "elsewhere"];
 
 /**
- * A web page may make any browser register anything: it gets no nearer than the public internet. Neither does who registered
- * at another computer: its loopback and private addresses may be others here.
+ * A web page may make any browser register anything, so it reaches only public addresses. So does a registration from
+ * another computer: its loopback and private addresses mean other machines here.
  */
 export function dialRightOf(
   registrant: Pick<Registrant, "address" | "hasOrigin" | "computer">,
@@ -28,10 +28,10 @@ export function dialRightOf(
 }
 
 /**
- * Why an address may not be dialled, or undefined. Called with every literal and every resolved address; the checked
- * address is the dialled one. Contract §3.
+ * Why an address may not be dialled; undefined when it may. Called with every literal and every resolved address: the
+ * checked address is the dialled one. Contract §3.
  *
- * @param classify - knows this machine's own addresses: they count as loopback
+ * @param classify - knows this machine's addresses, which count as loopback
  */
 export function addressProblem(
   right: DialRight,
@@ -60,7 +60,7 @@ function joinedElsewhere(what: string): string {
   return `${what}, and this registration was made at another one: join again`;
 }
 
-/** What can be said before dialling. A host name is judged when it is resolved. */
+/** What is known before dialling. A host name is judged when it is resolved. */
 export function directPathOf(
   participant: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,
   isDirectEnabled: boolean,
@@ -84,16 +84,16 @@ export function directPathOf(
 const freshMs = 1_000;
 const maxKnown = 1_024;
 
-/** Judges addresses by where they lead from this machine; those of its own interfaces lead to itself. Contract §3. */
+/** Classifies addresses as seen from this machine: the addresses of its interfaces lead to itself. Contract §3. */
 export class MachineAddresses {
   readonly #readInterfaces: () => Iterable<string>;
   readonly #nowMs: () => number;
-  #own: ReadonlySet<string> = new Set();
+  #local: ReadonlySet<string> = new Set();
   #readAtMs = Number.NEGATIVE_INFINITY;
-  /** of `#own` as it is */
+  /** of the current `#local` */
   readonly #known = new Map<string, AddressClass>();
 
-  /** @param readInterfaces - the addresses of all interfaces, now: networks come and go */
+  /** @param readInterfaces - the addresses of all interfaces at the moment: networks come and go */
   constructor(readInterfaces: () => Iterable<string>, nowMs: () => number) {
     this.#readInterfaces = readInterfaces;
     this.#nowMs = nowMs;
@@ -104,7 +104,7 @@ export class MachineAddresses {
     const known = this.#known.get(address);
     if (known !== undefined) return known;
     if (this.#known.size === maxKnown) this.#known.clear();
-    const found = classifyAddress(address, this.#own);
+    const found = classifyAddress(address, this.#local);
     this.#known.set(address, found);
     return found;
   }
@@ -113,13 +113,14 @@ export class MachineAddresses {
     const nowMs = this.#nowMs();
     if (nowMs - this.#readAtMs < freshMs) return;
     this.#readAtMs = nowMs;
-    const own = new Set<string>();
+    const local = new Set<string>();
     for (const address of this.#readInterfaces()) {
       const end = destinationOf(address);
-      if (end !== undefined) own.add(end);
+      if (end !== undefined) local.add(end);
     }
-    if (own.size === this.#own.size && [...own].every((each) => this.#own.has(each))) return;
-    this.#own = own;
+    if (local.size === this.#local.size && [...local].every((each) => this.#local.has(each)))
+      return;
+    this.#local = local;
     this.#known.clear();
   }
 }

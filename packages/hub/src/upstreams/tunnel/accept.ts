@@ -28,7 +28,7 @@ interface TunnelEvents {
 /**
  * Completes a tunnel's WebSocket handshake. The token was checked before.
  *
- * @param session - the name of the one that it goes on with, as the handshake says
+ * @param session - the name of the session to resume, from the handshake
  * @throws HubError `bad_request` for another subprotocol, and for what is no handshake; what `opening` throws
  */
 type AcceptTunnel = (
@@ -48,7 +48,7 @@ export function createTunnelAcceptor(
   events: TunnelEvents,
 ): AcceptTunnel {
   const logBudget = new LogBudget(limits.resumeLogBytes);
-  /** the latest of each session */
+  /** the latest connection of each session */
   const connections = new WeakMap<HubSession, Duplex>();
   const server = new WebSocketServer({
     noServer: true,
@@ -74,7 +74,7 @@ export function createTunnelAcceptor(
       handlers: {
         decideResume(offer) {
           const decision = sessions.decide(participant, session, offer);
-          // The connection is the earlier session's from now on, and this one ends without a word.
+          // From now on the connection belongs to the resumed session, and this one ends silently.
           if (decision.kind === "resume") registry.remove(participant, session);
           connections.set(decision.kind === "resume" ? decision.session : session, connection);
           return decision;
@@ -107,7 +107,7 @@ export function createTunnelAcceptor(
   return (participant, name, request, socket, head) => {
     const problem = handshakeProblem(request.method, request.headers);
     if (problem !== undefined) throw new HubError("bad_request", problem);
-    // `ws` would open a tunnel for a client of another subprotocol.
+    // `ws` would accept a client of another subprotocol.
     if (!offersOurProtocol(request)) {
       throw new HubError(
         "bad_request",

@@ -2,17 +2,17 @@ import { CLOSE_CODES, type HubSession } from "@roomhub/tunnel";
 import type { Participant } from "../../domain/participant.ts";
 
 /**
- * The open tunnels of one hub. Owns the sessions: whatever is in here gets ticks and is closed.
+ * The open tunnels of one hub. Ticks and closes their sessions.
  *
- * A participant has one current tunnel. A new one is a candidate until its HELLO came, so that requests go on through
- * the old one meanwhile; then the newest with a valid token wins.
+ * A participant has one current tunnel. A new tunnel is a candidate until its HELLO, so that requests use the old one
+ * meanwhile; then the newest with a valid token wins.
  */
 export class TunnelRegistry {
   /** by participant key */
   readonly #current = new Map<string, HubSession>();
-  /** with their participant's key, in the order they were dialled */
+  /** with the keys of their participants, in the order of dialling */
   readonly #candidates = new Map<HubSession, string>();
-  /** of participants that other hubs own now: what runs may finish */
+  /** sessions of participants whose rooms moved to other hubs: running requests may finish */
   readonly #released = new Set<HubSession>();
 
   /** Where requests to a participant go. */
@@ -28,7 +28,7 @@ export class TunnelRegistry {
     this.#candidates.set(session, participant.key);
   }
 
-  /** Its HELLO came: it takes the place of the one before, and of those dialled before it whose HELLO did not come. */
+  /** HELLO arrived: the session replaces the current one, and candidates that were dialled earlier. */
   promote(participant: Participant, session: HubSession): void {
     if (!this.#candidates.has(session)) return;
     const outdated = this.#dialledBefore(participant, session);
@@ -48,8 +48,8 @@ export class TunnelRegistry {
   }
 
   /**
-   * @param why - `replaced`: another owner took the id, and the next tunnel needs a new token. `elsewhere`: the room has
-   * another home, where its agent dials next; what runs may finish
+   * @param why - `replaced`: a new registration took the id, and the next tunnel needs a new token. `elsewhere`: the
+   * room has another home, where the agent dials next; running requests may finish
    */
   close(participant: Participant, why: "replaced" | "left" | "elsewhere"): void {
     if (why === "elsewhere") {
@@ -72,12 +72,12 @@ export class TunnelRegistry {
     }
   }
 
-  /** Pings, deadness, unconfirmed resets. */
+  /** Checks pings, dead connections and unconfirmed resets. */
   tick(nowMs: number): void {
     for (const session of this.#all()) session.tick(nowMs);
   }
 
-  /** No new requests from here; what runs may finish. */
+  /** Takes no new requests; running ones may finish. */
   goAway(reason: string): void {
     for (const session of this.#all()) session.goAway(reason);
   }
@@ -86,7 +86,7 @@ export class TunnelRegistry {
     for (const session of this.#all()) session.close(CLOSE_CODES.goingAway, reason);
   }
 
-  /** The agent has given these up: a HELLO that is late on its way must not put one in the newer one's place. */
+  /** The agent has given these up: a late HELLO must not replace the newer tunnel. */
   #dialledBefore(participant: Participant, session: HubSession): HubSession[] {
     const dialled = [...this.#candidates.keys()];
     return dialled
@@ -94,7 +94,7 @@ export class TunnelRegistry {
       .filter((older) => this.#candidates.get(older) === participant.key);
   }
 
-  /** Nothing is sent to it from here any more, and what it reports here does not count. */
+  /** From now on nothing is sent to the session, and its reports do not count. */
   #release(participant: Participant): void {
     const session = this.#current.get(participant.key);
     if (session === undefined) return;

@@ -18,23 +18,23 @@ interface Ticket {
 }
 
 /**
- * The sessions of tunnels by the name under which their agents may go on with them. A session is bound to its participant,
- * the token, and the agent's run. `docs/reference/tunnel.md`, "Resuming".
+ * The tunnel sessions that agents may resume, by name. A session is bound to its participant, the token, and the
+ * agent's run. `docs/reference/tunnel.md`, "Resuming".
  */
 export class ResumableSessions {
   readonly #tickets = new Map<string, Ticket>();
   readonly #idOf = new WeakMap<HubSession, string>();
   readonly #prefix: string;
 
-  /** @param prefix - in a cluster: names the hub that has the session */
+  /** @param prefix - in a cluster: identifies the hub that has the session */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
   /**
-   * What becomes of a tunnel whose agent offers to resume.
+   * Decides about a tunnel whose agent offers to resume a session.
    *
-   * @param session - which the tunnel begins unless it goes on with another one
+   * @param session - the new session, which the tunnel begins unless it resumes another one
    */
   decide(participant: Participant, session: HubSession, offer: ResumeOffer): ResumeDecision {
     const { bootId, claim } = offer;
@@ -51,12 +51,12 @@ export class ResumableSessions {
     return { kind: "resume", session: ticket.session };
   }
 
-  /** Whose session a handshake names; undefined for one that is not of this hub. */
+  /** The participant whose session a handshake names; undefined when this hub does not have it. */
   holderOf(id: string | undefined): Participant | undefined {
     return id === undefined ? undefined : this.#tickets.get(id)?.participant;
   }
 
-  /** The session that a handshake names, if it is this participant's; its HELLO has to prove the rest. */
+  /** The session that a handshake names, if it is this participant's. HELLO has to prove the rest. */
   find(participant: Participant, id: string | undefined): HubSession | undefined {
     const ticket = id === undefined ? undefined : this.#tickets.get(id);
     return ticket?.participant === participant ? ticket.session : undefined;

@@ -15,17 +15,17 @@ import type {
   ResponseSink,
 } from "../../inference/upstream.ts";
 
-/** What a participant's RESET means to a client. The reason's text is the participant's and may be shown. */
+/** The error for a client when a participant resets a stream. The reason is the participant's text and may be shown. */
 const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
   cancelled: "provider_disconnected",
   providerUnreachable: "provider_unreachable",
   providerDisconnected: "provider_disconnected",
   providerTimeout: "provider_timeout",
   providerInvalidResponse: "provider_invalid_response",
-  // Never retried elsewhere: the hub requested something it should not have, or the agent has a bug.
+  // Never retried elsewhere: either the hub's request was wrong, or the agent has a bug.
   refused: "provider_invalid_response",
   internal: "provider_invalid_response",
-  // Nothing reached the provider, so another one may get the request.
+  // Nothing reached the provider, so another participant may get the request.
   overloaded: "provider_unreachable",
   responseTooLarge: "response_too_large",
   tunnelLost: "tunnel_lost",
@@ -63,7 +63,7 @@ export class TunnelUpstream implements Upstream {
   }
 }
 
-/** One request in a tunnel: what comes from the tunnel goes to the sink, what dispatch calls goes into the tunnel. */
+/** One request in a tunnel: connects the tunnel's stream with the sink of the attempt. */
 class TunnelCall implements ResponseHandler, UpstreamCall {
   readonly #sink: ResponseSink;
   readonly #participantId: string;
