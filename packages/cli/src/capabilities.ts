@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { open, readFile as readTextFile, writeFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { dirname, join } from "node:path";
@@ -21,7 +22,7 @@ import type { MetricsServerOptions } from "./watch/metrics/metrics-server.ts";
 import type { MetricsSenderOptions } from "./watch/metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./watch/monitor/page-server.ts";
 import type { ServiceHost } from "./service/service-unit.ts";
-import type { SavedTokens } from "./sharing/saved-tokens.ts";
+import type { SavedTokens } from "./sharing/saved-secrets.ts";
 
 /**
  * What commands do to the world outside. Every export is a member of `CliContext`, so that a test can pass another. Modules
@@ -29,9 +30,7 @@ import type { SavedTokens } from "./sharing/saved-tokens.ts";
  */
 export { readDefaultGateways as defaultGateways } from "./hosting/network-addresses.ts";
 export { mdns } from "./hosting/mdns.ts";
-export { openBrowser } from "./watch/monitor/open-browser.ts";
-export { openRecording } from "./watch/record/recording.ts";
-export { readLines } from "./watch/report/read-lines.ts";
+export { openRecording, readLines } from "./watch/record/recording.ts";
 export { notifyDesktop } from "./sharing/desktop-notifier.ts";
 
 /** The part of a hub that commands use. */
@@ -156,13 +155,13 @@ export async function* importRooms(
 export async function savedTokens(
   kind: "participants" | "hosts" | "client-keys",
 ): Promise<SavedTokens> {
-  const { tokensIn } = await import("./sharing/saved-tokens.ts");
+  const { tokensIn } = await import("./sharing/saved-secrets.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), kind));
 }
 
 /** The secret that this user's participants at one base URL have in common. Contract §1, "Machines". */
 export async function machineSecretOf(baseUrl: string): Promise<string> {
-  const { machineSecret } = await import("./sharing/machine-secret.ts");
+  const { machineSecret } = await import("./sharing/saved-secrets.ts");
   return machineSecret(join(dirname(await usualStatePath(0)), "machine-secret"), baseUrl);
 }
 
@@ -224,4 +223,19 @@ export async function readSecretFile(path: string): Promise<SecretFile> {
   const { mode } = await file.stat();
   const isReadableByOthers = process.platform !== "win32" && (mode & 0o077) !== 0;
   return { bytes: await file.readFile(), isReadableByOthers };
+}
+
+/** Opens a URL in the user's browser; where there is none nothing happens, since the URL is printed too. */
+export function openBrowser(url: string): void {
+  const [command, ...args] = openerOf(process.platform);
+  const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });
+  // No such command, as on a machine without a desktop.
+  child.on("error", () => undefined);
+  child.unref();
+}
+
+function openerOf(platform: NodeJS.Platform): [string, ...string[]] {
+  if (platform === "darwin") return ["open"];
+  // `start` would read & in the URL as the end of the command.
+  return platform === "win32" ? ["rundll32", "url.dll,FileProtocolHandler"] : ["xdg-open"];
 }

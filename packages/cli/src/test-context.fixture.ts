@@ -12,7 +12,7 @@ import type { Announced } from "./hosting/mdns.ts";
 import type { MetricsServerOptions } from "./watch/metrics/metrics-server.ts";
 import type { MetricsSenderOptions } from "./watch/metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./watch/monitor/page-server.ts";
-import type { SavedToken } from "./sharing/saved-tokens.ts";
+import type { SavedToken } from "./sharing/saved-secrets.ts";
 import { runRoomhub } from "./program.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
 import type { Typed } from "./terminal/message-input.ts";

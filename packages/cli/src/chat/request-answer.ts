@@ -2,7 +2,7 @@ import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
 import { isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { waitingFor } from "../terminal/progress.ts";
+import { waitingFor } from "../terminal/interactivity.ts";
 import { safe } from "../terminal/text.ts";
 import {
   type ChatSurface,

@@ -24,7 +24,7 @@ const ollama: CliContext["fetch"] = async (url) => {
 async function untilJoined(world: ReturnType<typeof makeWorld>): Promise<void> {
   await vi.waitFor(() => {
     if (world.participants.length === 0) throw new Error("not yet");
-  });
+  }, 10_000);
 }
 
 test("join without options offers the first model of the first server under a readable id", async () => {

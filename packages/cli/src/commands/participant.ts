@@ -22,7 +22,7 @@ import {
   type ServingOptionValues,
 } from "../options.ts";
 import { freeId, suggestId } from "../sharing/participant-name.ts";
-import type { SavedToken } from "../sharing/saved-tokens.ts";
+import type { SavedToken } from "../sharing/saved-secrets.ts";
 import {
   addAuthHeaderOptions,
   addPasswordOptions,

@@ -9,7 +9,7 @@ import type {
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, type ExitCode, exitCodeOf } from "../exit-code.ts";
 import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
-import { waitingFor } from "../terminal/progress.ts";
+import { waitingFor } from "../terminal/interactivity.ts";
 import { duration, safe } from "../terminal/text.ts";
 import type { Machine } from "./machine.ts";
 

@@ -1,8 +1,7 @@
 import type { ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
 import { keepClientKey, makeParticipant, stoppedError } from "../sharing/make-participant.ts";
-import { noticeLine } from "../sharing/notice-line.ts";
-import { trackOutage } from "../sharing/outage.ts";
+import { noticeLine, trackOutage } from "../sharing/notice-line.ts";
 import { suggestId } from "../sharing/participant-name.ts";
 import type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
 import type { RunningParticipant } from "../capabilities.ts";

@@ -7,13 +7,12 @@ import {
   RoomhubError,
 } from "@roomhub/client";
 import { ERROR_STATUS, normaliseRoomCode, type Room } from "@roomhub/protocol";
-import type { Interactivity } from "../terminal/interactivity.ts";
+import { type Interactivity, waitingFor } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { type Found, findRooms, type FoundRoom, joinable, searchMs } from "./find-rooms.ts";
 import { defaultHubUrl, defaultPort } from "./hub-address.ts";
 import { nearest } from "../terminal/nearest.ts";
-import { waitingFor } from "../terminal/progress.ts";
 import { unreachableHubHint } from "./hub-hint.ts";
 import { modelServerProblem } from "../sharing/found-server.ts";
 import { countOf, safe, shellWord } from "../terminal/text.ts";

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { isForOthers, joinLine, pastedHub, type PastedHub, type Room } from "@roomhub/protocol";
 import { renderUnicodeCompact } from "uqr";
-import { canErase } from "../terminal/progress.ts";
+import { canErase } from "../terminal/interactivity.ts";
 import type { CliContext, Terminal } from "../context.ts";
 import { displayWidth } from "../terminal/display-width.ts";
 import { colorsFor, safe, shellWord } from "../terminal/text.ts";

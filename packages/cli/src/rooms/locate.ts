@@ -1,7 +1,7 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
 import { explainOtherServer } from "../sharing/found-server.ts";
-import { waitingFor } from "../terminal/progress.ts";
+import { waitingFor } from "../terminal/interactivity.ts";
 import { noRoomAt, severalRooms } from "./choose-room.ts";
 import { findRooms, searchMs } from "./find-rooms.ts";
 import { defaultHubUrl, defaultPort } from "./hub-address.ts";

@@ -1,10 +1,9 @@
 import { HubUnreachableError, type Invite, RoomhubError } from "@roomhub/client";
-import type { Interactivity } from "../terminal/interactivity.ts";
+import { type Interactivity, waitingFor } from "../terminal/interactivity.ts";
 import { explainUnknownRoom, unreachableHub } from "./choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { connectedIds } from "../sharing/participant-name.ts";
-import { waitingFor } from "../terminal/progress.ts";
 
 /** What `join` needs to know about a room. */
 export interface RoomFacts {

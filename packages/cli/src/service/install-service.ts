@@ -2,14 +2,15 @@ import { posix } from "node:path";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { KNOWN_VARIABLES } from "../environment.ts";
-import { UsageError } from "../exit-code.ts";
+import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { HUB_SETTINGS, SETTING_NAMES, settingEnvName } from "../hosting/hub-settings.ts";
 import { envSecret } from "../secrets.ts";
 import { countOf, safe } from "../terminal/text.ts";
 import { keptArguments } from "./kept-arguments.ts";
 import { secretsPath, secretsText } from "./secrets-file.ts";
-import { serviceManager } from "./service-manager.ts";
 import type { ServiceManager, ServiceUnit } from "./service-unit.ts";
+import { launchdManager } from "./launchd.ts";
+import { systemdManager } from "./systemd.ts";
 
 /** A command line that a service is to run. */
 export interface ServiceRequest {
@@ -147,4 +148,38 @@ function summary(
     `Its state:  ${context.commandName} service status ${name}`,
     "",
   ].join("\n");
+}
+
+/** What this machine has. @throws CommandError when it has none that is supported */
+export async function serviceManager(context: CliContext): Promise<ServiceManager> {
+  const host = await context.serviceHost();
+  switch (host.platform) {
+    case "linux":
+      return systemdManager(host, context.env["XDG_CONFIG_HOME"]);
+    case "darwin":
+      return launchdManager(host);
+    case "win32":
+      throw onWindows(context);
+    default:
+      throw new CommandError(
+        `Services are for Linux and macOS, not for ${host.platform}`,
+        `let the machine's own tools run: ${context.commandName} serve`,
+      );
+  }
+}
+
+/** The lines also find and remove a task that an earlier version installed. */
+function onWindows({ commandName }: CliContext): CommandError {
+  const task = "/TN roomhub\\serve";
+  return new CommandError(
+    "Services are for Linux and macOS; on Windows the task scheduler starts a program at each login",
+    "the same for serve, or any other command:",
+    EXIT.failure,
+    [
+      `schtasks /Create ${task} /SC ONLOGON /TR "${commandName} serve"`,
+      `schtasks /Run ${task}`,
+      `schtasks /Query ${task}`,
+      `schtasks /Delete ${task}`,
+    ],
+  );
 }

@@ -1,5 +1,5 @@
 import { isSameModel } from "@roomhub/protocol";
-import type { Interactivity } from "../terminal/interactivity.ts";
+import { type Interactivity, waitingFor } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import {
@@ -10,7 +10,6 @@ import {
   serverText,
 } from "./found-server.ts";
 import { rerankerText, sortServers } from "./served-kind.ts";
-import { waitingFor } from "../terminal/progress.ts";
 import { duration } from "../terminal/text.ts";
 
 /** The models to share, as named on the command line. */

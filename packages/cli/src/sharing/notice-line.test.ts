@@ -1,6 +1,6 @@
 import type { Readiness } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { noticeLine, type LineNotice } from "./notice-line.ts";
+import { type LineNotice, noticeLine, trackOutage } from "./notice-line.ts";
 import { capture, makeWorld } from "../test-context.fixture.ts";
 import { colorsFor } from "../terminal/text.ts";
 
@@ -41,4 +41,18 @@ test.each<[LineNotice, string]>([
   [{ kind: "fault", error: new Error("a bug") }, "internal error: a bug"],
 ])("%j is printed as %j", (notice, text) => {
   expect(noticeLine(notice, 0, plain).replace(/^\d\d:\d\d:\d\d {2}/, "")).toBe(text);
+});
+
+test("an outage of several begins once and ends with the last, however often each is reported", () => {
+  const outage = trackOutage();
+  expect(outage.began("a", 1000)).toBe(true);
+  expect(outage.began("b", 1500)).toBe(false);
+  expect(outage.began("a", 2000)).toBe(false);
+  expect(outage.ended("a", 3000)).toBeUndefined();
+  expect(outage.ended("b", 4000)).toBe(3000);
+  expect(outage.began("b", 9000)).toBe(true);
+});
+
+test("a participant that was not affected does not end the outage", () => {
+  expect(trackOutage().ended("a", 5)).toBeUndefined();
 });

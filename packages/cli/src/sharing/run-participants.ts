@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CliContext } from "../context.ts";
 import { keepClientKey, makeParticipant, stoppedError } from "./make-participant.ts";
-import { canErase } from "../terminal/progress.ts";
+import { canErase } from "../terminal/interactivity.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
 import type { RunningParticipant } from "../capabilities.ts";

@@ -1,5 +1,5 @@
-import type { CliContext } from "../context.ts";
-import { canErase } from "./progress.ts";
+import type { CliContext, Terminal } from "../context.ts";
+import { cutTo } from "./display-width.ts";
 
 /** Whether a command may prompt, and whether it prints progress. */
 export interface Interactivity {
@@ -18,4 +18,39 @@ export function interactivityOf(
     canAsk: context.isStdinTTY && canErase(context) && !yes && !json && !quiet,
     isQuiet: json || quiet,
   };
+}
+
+/** Shorter waits are not reported. */
+const patienceMs = 1000;
+
+/**
+ * Waits for some work, and prints a line when it takes over a second. On a terminal the line is erased afterwards.
+ *
+ * @param text - like "Waiting for the hub"
+ */
+export async function waitingFor<T>(
+  context: CliContext,
+  text: string,
+  work: Promise<T>,
+  { isQuiet, afterMs = patienceMs }: { isQuiet: boolean; afterMs?: number | undefined },
+): Promise<T> {
+  if (isQuiet) return work;
+  const { stderr } = context;
+  let isShown = false;
+  const cancel = context.after(afterMs, () => {
+    isShown = true;
+    const line = `${text} …`;
+    stderr.write(canErase(context) ? cutTo(line, (stderr.columns ?? 80) - 1) : `${line}\n`);
+  });
+  try {
+    return await work;
+  } finally {
+    cancel();
+    if (isShown && canErase(context)) stderr.write("\r\u001b[K");
+  }
+}
+
+/** Whether a terminal supports prompts and erasing a line. */
+export function canErase({ env, stderr }: CliContext, terminal: Terminal = stderr): boolean {
+  return terminal.isTTY && env["TERM"] !== "dumb";
 }

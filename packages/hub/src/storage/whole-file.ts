@@ -30,15 +30,17 @@ export async function replaceFile(
  * a name that is free.
  *
  * @param temporaryPrefix - of the name that the file has until then
+ * @param options - `flush`: whether the text outlives a power cut
  * @returns false when the name was taken, or the unfinished file was removed
  */
 export async function createFile(
   path: string,
   text: string,
   temporaryPrefix: string,
+  { flush = false } = {},
 ): Promise<boolean> {
   const temporaryPath = `${temporaryPrefix}${randomUUID()}`;
-  await writeFile(temporaryPath, text, { flag: "wx", mode: 0o600, flush: true });
+  await writeFile(temporaryPath, text, { flag: "wx", mode: 0o600, flush });
   try {
     await link(temporaryPath, path);
     return true;

@@ -1,9 +1,18 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as fc from "fast-check";
-import { openRecording } from "./recording.ts";
+import "@roomhub/hub"; // Loaded by the first recording, which should not wait for it.
+import { openRecording, readLines } from "./recording.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -103,4 +112,18 @@ test("a second recorder of one file is refused with the pid of the first, until 
   await first.close();
   await (await openRecording(options)).close();
   expect(readdirSync(folder)).toEqual(["lab.ndjson"]);
+});
+
+test("lines are read as they are, the last one without its end too, and one that is too long is none", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "roomhub-lines-"));
+  try {
+    const path = join(folder, "lab.ndjson");
+    const long = "x".repeat(5 * 1024 * 1024);
+    writeFileSync(path, `a\n\nü\n${long}\nb\n${long}\nc`);
+    const lines: (string | null)[] = [];
+    for await (const line of readLines(path)) lines.push(line);
+    expect(lines).toEqual(["a", "", "ü", null, "b", null, "c"]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -3,8 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { eventRecord, gapRecord } from "../record/record-line.ts";
 import { aComplete, aFailure } from "../../test-context.fixture.ts";
-import { Quantiles } from "./quantiles.ts";
-import { ReportSums } from "./report-sums.ts";
+import { Quantiles, ReportSums } from "./report-sums.ts";
 import { reportSummary } from "./report-tables.ts";
 
 function reportOf(...lines: (string | null)[]) {

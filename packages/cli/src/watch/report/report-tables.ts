@@ -1,7 +1,6 @@
 import { tokenText } from "@roomhub/room-state";
 import { countOf, formatTable, safe } from "../../terminal/text.ts";
-import type { Percentiles } from "./quantiles.ts";
-import type { Report } from "./report-sums.ts";
+import type { Percentiles, Report } from "./report-sums.ts";
 import type { Terminal } from "../../context.ts";
 import type { UsageRow } from "./usage-sums.ts";
 

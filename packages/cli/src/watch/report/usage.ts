@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../../options.ts";
-import { canErase } from "../../terminal/progress.ts";
+import { canErase } from "../../terminal/interactivity.ts";
 import { untilStopped } from "../../terminal/stop-signal.ts";
 import { duration, safe, writeJson } from "../../terminal/text.ts";
 import { usageJson, UsageSums } from "./usage-sums.ts";

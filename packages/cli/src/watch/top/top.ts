@@ -6,7 +6,7 @@ import { addHubOption, examples, givenHub } from "../../options.ts";
 import { locateRoom, type Named } from "../../rooms/locate.ts";
 import { untilStopped } from "../../terminal/stop-signal.ts";
 import { ScreenShow } from "./screen-show.ts";
-import { canErase } from "../../terminal/progress.ts";
+import { canErase } from "../../terminal/interactivity.ts";
 import { createRowFeed } from "../../terminal/row-feed.ts";
 import { clockTime, colorsFor, safe } from "../../terminal/text.ts";
 import type { Show } from "./view.ts";

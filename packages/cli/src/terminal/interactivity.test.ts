@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
-import { waitingFor } from "./progress.ts";
+import { waitingFor } from "./interactivity.ts";
 import { capture, makeWorld } from "../test-context.fixture.ts";
 
 /** A wait whose end and whose patience the test decides. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mayBeCode, readChatArguments } from "./chat-arguments.ts";
+import { mayBeCode, readChatArguments } from "./chat.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
 const { context } = makeWorld();
