@@ -32,6 +32,19 @@ test("any message between two misses resets the count", () => {
   expect(keepAlive.tick(40_000)).toBe("dead");
 });
 
+test("a peer that pings as often is pinged only while it is silent, and dead as soon", () => {
+  const keepAlive = new KeepAlive(10_000, true);
+  const verdictAt = (nowMs: number) => keepAlive.tick(nowMs);
+  expect(verdictAt(0)).toBe("wait");
+  keepAlive.heard();
+  expect(verdictAt(10_000)).toBe("wait");
+  expect([20_000, 25_000, 30_000].map(verdictAt)).toEqual(["ping", "wait", "dead"]);
+  const quick = new KeepAlive(10_000, true);
+  expect([0, 1_000, 2_000].map((nowMs) => quick.tick(nowMs, 1_000))).toEqual([
+    ...["ping", "ping", "dead"],
+  ]);
+});
+
 test("a process that was frozen for an hour counts one miss, not 360", () => {
   const keepAlive = new KeepAlive(10_000);
   keepAlive.tick(0);

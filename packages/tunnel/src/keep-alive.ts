@@ -10,12 +10,15 @@ const MAX_MISSED = 2;
  */
 export class KeepAlive {
   readonly #intervalMs: number;
+  readonly #isPinged: boolean;
   #lastPingMs: number | undefined;
   #wasHeard = true;
   #missed = 0;
 
-  constructor(intervalMs: number) {
+  /** @param isPinged - the other end pings as often: as long as it is heard, it is not pinged too */
+  constructor(intervalMs: number, isPinged = false) {
     this.#intervalMs = intervalMs;
+    this.#isPinged = isPinged;
   }
 
   /** Any message, ping or pong was received. */
@@ -29,15 +32,19 @@ export class KeepAlive {
     return this.#missed > 0;
   }
 
+  isDue(nowMs: number, intervalMs: number = this.#intervalMs): boolean {
+    return this.#lastPingMs === undefined || nowMs - this.#lastPingMs >= intervalMs;
+  }
+
   /** @param intervalMs - for this call */
   tick(nowMs: number, intervalMs: number = this.#intervalMs): "wait" | "ping" | "dead" {
-    if (this.#lastPingMs !== undefined && nowMs - this.#lastPingMs < intervalMs) {
-      return "wait";
-    }
+    if (!this.isDue(nowMs, intervalMs)) return "wait";
     this.#lastPingMs = this.#pingTime(nowMs, intervalMs);
-    if (!this.#wasHeard) this.#missed += 1;
+    const wasHeard = this.#wasHeard;
     this.#wasHeard = false;
-    return this.#missed >= MAX_MISSED ? "dead" : "ping";
+    if (!wasHeard) this.#missed += 1;
+    if (this.#missed >= MAX_MISSED) return "dead";
+    return wasHeard && this.#isPinged && intervalMs === this.#intervalMs ? "wait" : "ping";
   }
 
   /** Aligned to the interval, so that late ticks do not add up; realigned after a pause. */
@@ -56,9 +63,13 @@ export class PeerWatch {
   readonly #sending: KeepAlive;
   readonly #reading: KeepAlive;
   readonly #acknowledging: KeepAlive;
+  /** at the last ping */
+  #hasRead = true;
+  #hasAcknowledged = true;
 
-  constructor(pingIntervalMs: number) {
-    this.#sending = new KeepAlive(pingIntervalMs);
+  /** @param isAgent - the hub pings: one ping keeps the tunnel alive for both */
+  constructor(pingIntervalMs: number, isAgent: boolean) {
+    this.#sending = new KeepAlive(pingIntervalMs, isAgent);
     this.#reading = new KeepAlive(pingIntervalMs);
     this.#acknowledging = new KeepAlive(pingIntervalMs);
   }
@@ -89,9 +100,19 @@ export class PeerWatch {
     const verdict = this.#sending.tick(nowMs, pingIntervalMs);
     if (verdict === "dead") return "silent";
     // A connection that is cut takes nothing either, for a while also after the other end is heard again.
-    const { isMissing } = this.#sending;
-    if (messages.takeProgress() || isMissing) this.#reading.heard();
-    if (messages.log?.takeProgress() !== false || isMissing) this.#acknowledging.heard();
+    if (this.#sending.isMissing) {
+      this.#reading.heard();
+      this.#acknowledging.heard();
+    }
+    // Hundreds of idle tunnels have a tick each second.
+    if (!this.#reading.isDue(nowMs)) return verdict;
+    const hasRead = messages.takeProgress();
+    const hasAcknowledged = messages.log?.takeProgress() !== false;
+    // What was complete at the last ping was so for a part of the time since.
+    if (hasRead || this.#hasRead) this.#reading.heard();
+    if (hasAcknowledged || this.#hasAcknowledged) this.#acknowledging.heard();
+    this.#hasRead = hasRead;
+    this.#hasAcknowledged = hasAcknowledged;
     if (this.#reading.tick(nowMs) === "dead") return "unread";
     if (this.#acknowledging.tick(nowMs) === "dead") messages.stopKeeping();
     return verdict;

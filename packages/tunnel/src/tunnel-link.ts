@@ -91,7 +91,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     this.#hello = hello;
     this.#owner = owner;
     this.#isAgent = greeting === "first";
-    this.#peer = new PeerWatch(pingIntervalMs);
+    this.#peer = new PeerWatch(pingIntervalMs, this.#isAgent);
     this.#messages = new Messages(transport, {
       world,
       budget: logBudget,
@@ -193,7 +193,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
         transport.ping();
         return this.onDrain();
       case "wait":
-        return this.onDrain();
+        if (this.#messages.isCongested || this.writer.isWaiting) this.onDrain();
     }
   }
 

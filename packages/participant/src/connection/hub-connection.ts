@@ -64,7 +64,8 @@ export class HubConnection {
       onFault: (error) => notify({ kind: "fault", error }),
     });
     this.#heartbeat = new Heartbeat({
-      intervalMs: timing.heartbeatMs,
+      intervalMs: () =>
+        this.#chart.kind === "connected" ? timing.connectedHeartbeatMs : timing.heartbeatMs,
       send: (token) => this.#registration.sendHeartbeat(token, this.#abort.signal),
       onVerdict: (verdict) => this.#stepBy(verdict),
     });
@@ -327,17 +328,18 @@ export class WakeWatch {
 }
 
 interface HeartbeatOptions {
-  intervalMs: number;
+  /** may change from one to the next */
+  intervalMs: () => number;
   send: (token: string) => Promise<unknown>;
   /** The hub does not have this participant, or refuses it. Other failures are not reported. */
   onVerdict: (verdict: Verdict) => void;
 }
 
-/** Sends a heartbeat every 10 s, one at a time. Interface §3. */
+/** Sends heartbeats, one at a time. Interface §3. */
 class Heartbeat {
   readonly #options: HeartbeatOptions;
   #token: string | undefined;
-  #dueMs = 0;
+  #sentMs = 0;
   #isRunning = false;
 
   constructor(options: HeartbeatOptions) {
@@ -347,7 +349,7 @@ class Heartbeat {
   /** After a join, which counts as a heartbeat. */
   begin(token: string, nowMs: number): void {
     this.#token = token;
-    this.#dueMs = nowMs + this.#options.intervalMs;
+    this.#sentMs = nowMs;
   }
 
   /** While not joined: the response to a pending heartbeat is ignored. */
@@ -357,8 +359,9 @@ class Heartbeat {
 
   tick(nowMs: number, isUrgent: boolean): void {
     const token = this.#token;
-    if (token === undefined || this.#isRunning || (nowMs < this.#dueMs && !isUrgent)) return;
-    this.#dueMs = nowMs + this.#options.intervalMs;
+    if (token === undefined || this.#isRunning) return;
+    if (nowMs - this.#sentMs < this.#options.intervalMs() && !isUrgent) return;
+    this.#sentMs = nowMs;
     this.#isRunning = true;
     this.#options.send(token).then(
       () => {
