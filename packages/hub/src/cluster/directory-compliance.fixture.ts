@@ -249,6 +249,7 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       const [one, other, third] = [await openHub(), await openHub(), await openHub()];
       const twin = { ...aPresence("00000000000000aa"), bootId: "22222222" };
       one.directory.announce(() => aPresence("00000000000000aa"));
+      await third.replica.until("the one", () => third.replica.hubs.size === 1);
       other.directory.announce(() => twin);
       third.directory.announce(() => aPresence("00000000000000bb"));
       await one.replica.until("its twin", () => one.replica.hubs.has("00000000000000aa"));
