@@ -2,7 +2,7 @@
 // Decides which Node runs which copy of the program: `dist` when installed from npm, the sources in a checkout.
 // Old syntax on purpose: this file must parse on an unsupported Node, in order to report it.
 import { spawn } from "child_process";
-import { existsSync, lstatSync } from "fs";
+import { existsSync, lstatSync, readFileSync } from "fs";
 import { dirname, join } from "path";
 import { fileURLToPath, pathToFileURL } from "url";
 
@@ -20,6 +20,9 @@ if (node === undefined) {
       ". Install one from https://nodejs.org",
   );
   process.exitCode = 1;
+} else if (process.argv.length === 3 && process.argv[2] === "--version") {
+  // Programs that look for this one ask often, and need nothing else of it.
+  console.log(JSON.parse(readFileSync(join(packageDir, "package.json"), "utf8")).version);
 } else if (isCheckout()) {
   run(node, [
     "--conditions=@roomhub/source",
