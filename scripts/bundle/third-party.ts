@@ -38,7 +38,7 @@ export function thirdPartyDocument(packages: readonly Bundled[]): string {
   return `# Third-party software\n\nroomhub contains these packages.\n\n${sections.join("\n\n")}\n`;
 }
 
-/** The innermost package; undefined for our own modules, and for those that the bundler makes. */
+/** The innermost package; undefined for our own modules and for modules made by the bundler. */
 function packageFolder(module: string): string | undefined {
   const path = module.replace(/^\0/, "").replaceAll("\\", "/");
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];

@@ -56,7 +56,7 @@ const servedBy = [
   "x-roomhub-queue-ms",
 ];
 
-/** Of whoever calls the provider, where there is no surface of the provider's own. */
+/** Added by the program that calls the provider, where it translates the surface. */
 const addedHeaders: Readonly<Record<string, string[]>> = {
   responses: ["x-roomhub-translated"],
   messages: ["x-roomhub-translated"],

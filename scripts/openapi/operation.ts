@@ -41,7 +41,7 @@ export interface Operation {
   /** the name of the request body's schema */
   body?: string;
   successes: Readonly<Record<number, Success>>;
-  /** besides those that any request may get */
+  /** in addition to the errors of every request */
   errors: readonly ErrorCode[];
   errorShape?: ErrorShape;
   /** Whether a participant's token is used: `optional` where other proof may suffice. `host`: instead the room's host token, which the hub's own machine does not need. */

@@ -19,7 +19,7 @@ export function integrityOf(tarball: Uint8Array): string {
 }
 
 /**
- * Whether the tarballs in a folder are those that were tested.
+ * Whether the tarballs in a folder are the tested ones.
  *
  * @param commit - that is checked out now
  * @returns one sentence per reason not to publish
@@ -43,7 +43,7 @@ export async function publishingProblems(
   return problems;
 }
 
-/** Packages after those that they depend on. */
+/** Packages in the order of their dependencies. */
 export function publishingOrder<T extends { name: string; dependencies: readonly string[] }>(
   packages: readonly T[],
 ): T[] {

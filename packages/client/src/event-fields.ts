@@ -38,7 +38,7 @@ const participant = {
 
 /**
  * What each event must have, so that programs can read it without a check: the fields of interface §6, and the load of a
- * participant. Other fields may be missing: those that hubs added later, and figures that a hub does not know.
+ * participant. Other fields may be missing: older hubs lack some, and figures may be unknown.
  */
 export const EVENT_FIELDS: Readonly<Record<(HubEvent | DetailEvent)["type"], Fields>> = {
   "room.created": { room: { code: "string", name: "string" } },

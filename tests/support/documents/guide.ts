@@ -30,7 +30,7 @@ export function readGuides(): Guide[] {
   });
 }
 
-/** The lines of all shell blocks, those that end in a backslash joined. */
+/** The lines of all shell blocks; a line that ends in a backslash is joined with the next one. */
 export function shellLines({ blocks }: Pick<Guide, "blocks">): string[] {
   return blocks
     .filter(({ language }) => language === "sh")

@@ -21,7 +21,7 @@ export interface HeldRequest {
 
 /** The agent's end of a real tunnel, whose responses a test sends. */
 export interface HandAgent {
-  /** by tag, in order of arrival; without those that were completed or cancelled */
+  /** by tag, in order of arrival, without completed and cancelled requests */
   readonly held: Map<string, HeldRequest>;
   /** undefined while the tunnel is open */
   readonly closeCode: number | undefined;

@@ -49,7 +49,7 @@ export class SessionAgent {
     return [response.statusCode ?? 0, JSON.parse(text)];
   }
 
-  /** @returns the session that goes on, and whether it is the earlier one */
+  /** @returns the session, and whether the earlier one was resumed */
   async open(hub: { port: number }, earlier?: AgentSession, more: Record<string, string> = {}) {
     const socket = this.dial(hub, earlier?.resumeId, more);
     const goneAway = Promise.withResolvers<void>();

@@ -163,7 +163,7 @@ function tunnelCall({ head, body, end, responder }: IncomingRequest) {
   return { call, handler };
 }
 
-/** Lets messages in memory arrive, and those that answer them. */
+/** Lets messages in memory arrive, and the replies to them. */
 async function delivered(rounds: number = 40): Promise<void> {
   for (let round = 0; round < rounds; round++)
     await new Promise((resolve) => setImmediate(resolve));

@@ -12,7 +12,7 @@ export const missingTerminal: string | undefined = String(
   : "script of util-linux is not installed";
 
 /**
- * The command in a terminal of 80 × 24. When it has ended, the output goes on with `exit` and its code, and with the settings
+ * The command in a terminal of 80 × 24. After its end, the output continues with `exit` and its code, and with the settings
  * of the terminal as `stty -a` shows them.
  *
  * @param args - words that a shell does not change

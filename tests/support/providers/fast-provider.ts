@@ -130,8 +130,8 @@ function pour(response: ServerResponse, bytes: number, state: { pouredBytes: num
 
 /**
  * Tokens at their own times, whatever happened to those before: a server that was held up makes up for it, and its streams do
- * not fall into step. (Timers that start anew from when they fired do, and never part again: soon all tokens of all streams
- * would come at once.)
+ * not fall into step. (With timers restarted when they fire they would: soon all tokens of all streams would
+ * come at once.)
  */
 function pace(response: ServerResponse, pieces: number, delayMs: number): void {
   const startMs = performance.now();

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 /** One response of a real llama-server, from `tests/fixtures/llama.cpp/`. */
 export interface LlamaRecording {
   status: number;
-  /** without those that frame the body */
+  /** without the headers that frame the body */
   headers: Record<string, string>;
   body: Buffer;
 }

@@ -25,7 +25,7 @@ export type Routes = Record<string, (request: RoutedRequest) => RoutedAnswer>;
 export interface RoutedProvider extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/v1` */
   readonly url: string;
-  /** those that found a route, in order; without the empty ones of a look */
+  /** requests that found a route, in order, without the empty ones of probes */
   readonly requests: RoutedRequest[];
 }
 
