@@ -35,8 +35,8 @@ export interface HandOverOptions {
   send: (hub: HubIdentity, path: string, message: string) => Promise<IncomingMessage>;
   /** @returns false when there is no connection to that hub now */
   sendEvent: (hubId: string, event: RoomEvent) => boolean;
-  /** Neither that hub nor the directory can be reached. */
-  isCutOffFrom: (hubId: string) => boolean;
+  isOpen: (hubId: string) => boolean;
+  isUp: () => boolean;
   /** That run of a hub has ended, and all that ran there. */
   isGone: (hub: HubIdentity) => boolean;
   /** Looks for a room that another hub may have made just now. @throws HubError */
@@ -53,9 +53,9 @@ export class HandOvers {
 
   constructor(options: HandOverOptions) {
     this.#options = options;
-    const { parts, sendEvent, isCutOffFrom } = options;
+    const { parts, sendEvent, isOpen, isUp } = options;
     this.events = new AwayEvents({
-      ...{ homeOf: this.homeOf, send: sendEvent, isCutOffFrom, nowMs: parts.nowMs },
+      ...{ homeOf: this.homeOf, send: sendEvent, isOpen, isUp, nowMs: parts.nowMs },
       publish: (event) => publishEvent(parts.bus(), parts.log, this.#named(event)),
       onEnd: (requestId) => this.#slots.release(parts.operations(), requestId),
     });

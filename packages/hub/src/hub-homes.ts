@@ -173,7 +173,8 @@ export class HubHomes {
         if (isOpen) this.#control.say(hubId, "event", event);
         return isOpen;
       },
-      isCutOffFrom: (hubId) => !directory.isUp && !this.#control.isOpen(hubId),
+      isOpen: (hubId) => this.#control.isOpen(hubId),
+      isUp: () => directory.isUp,
       isGone: (hub) => !this.roll.hubs.isPresent(hub),
       catchUp: (code) => this.#sharedRooms.catchUp(code),
     });

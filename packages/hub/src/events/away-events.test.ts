@@ -3,7 +3,14 @@ import { AwayEvents, type Served } from "./away-events.ts";
 import type { RoomEvent } from "./emit.ts";
 
 function startAway(home?: Served) {
-  const lab = { home, said: [] as string[], isConnected: true, isCutOff: false, nowMs: 0 };
+  const lab = {
+    home,
+    said: [] as string[],
+    isConnected: true,
+    isLinked: true,
+    isUp: true,
+    nowMs: 0,
+  };
   const inWords = ({ name, payload }: RoomEvent) =>
     `${name} ${(payload as { requestId: string }).requestId}`;
   const events = new AwayEvents({
@@ -12,7 +19,8 @@ function startAway(home?: Served) {
       if (lab.isConnected) lab.said.push(`${inWords(event)} to ${hubId}`);
       return lab.isConnected;
     },
-    isCutOffFrom: () => lab.isCutOff,
+    isOpen: () => lab.isLinked,
+    isUp: () => lab.isUp,
     publish: (event) => void lab.said.push(inWords(event)),
     onEnd: (requestId) => void lab.said.push(`ended ${requestId}`),
     nowMs: () => lab.nowMs,
@@ -56,17 +64,18 @@ test("a request ends once, whether its home or the hub of its client tells it fi
 });
 
 describe("an error of a request that another hub piped", () => {
-  test("waits while neither that hub nor the directory can be reached", () => {
+  test("waits for the directory when neither that nor the hub could be reached", () => {
     const lab = startAway({ kind: "here" });
     for (const id of ["1", "2", "3"]) lab.events.piped(id, "bb");
-    lab.isCutOff = true;
+    Object.assign(lab, { isLinked: false, isUp: false });
     const end = (id: string) => lab.events.divert(anEvent("llm.error", id));
     expect(lab.events.divert(anEvent("llm.request", "1"))).toBe(false);
     expect(end("of this hub's client")).toBe(false);
     expect(lab.events.divert(anEvent("llm.complete", "3"))).toBe(false);
     expect(end("1")).toBe(true);
+    lab.isLinked = true;
     expect(lab.at(10_000)).toEqual([]);
-    lab.isCutOff = false;
+    lab.isUp = true;
     expect(lab.at(10_250)).toEqual(["llm.error 1", "ended 1"]);
     expect(end("2")).toBe(false);
   });

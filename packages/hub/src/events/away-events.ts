@@ -10,8 +10,10 @@ interface AwayEventsOptions {
   homeOf: (code: string) => Served | undefined;
   /** @returns false when there is no connection to that hub now */
   send: (hubId: string, event: RoomEvent) => boolean;
-  /** Neither that hub nor the directory can be reached: it may have told others that what it piped here was lost. */
-  isCutOffFrom: (hubId: string) => boolean;
+  /** There is a connection to that hub. */
+  isOpen: (hubId: string) => boolean;
+  /** The directory can be reached: this hub knows of which rooms it is the home. */
+  isUp: () => boolean;
   /** One that came from elsewhere is an event of a room of this hub. */
   publish: (event: RoomEvent) => void;
   /** A request that ran elsewhere has ended, perhaps as was told before. */
@@ -32,8 +34,9 @@ interface Lost {
 /** An error of a request that another hub piped, while it is not known whether that hub tells another home of its end. */
 interface Unsure {
   end: RoomEvent;
-  hubId: string;
   sinceMs: number;
+  /** Neither that hub nor the directory could be reached: others may have the room since. */
+  wasCutOff: boolean;
 }
 
 /** The oldest are lost beyond it: a room without a home has no stream to keep whole. */
@@ -84,16 +87,14 @@ export class AwayEvents {
 
   readonly divert: DivertEvent = (event) => {
     const { code } = event;
-    const { isCutOffFrom, nowMs } = this.#options;
+    const { isOpen, isUp, nowMs } = this.#options;
     const hubId = this.#piped.size > 0 && isEnd(event) ? this.#takePiped(event) : undefined;
     // A process that was suspended learns only when it asks that the room has another home since.
     const isAway = this.#away.has(code) || (hubId !== undefined && !this.#isHere(code));
-    if (
-      hubId !== undefined &&
-      isError(event) &&
-      (isAway || isBroken(event) || isCutOffFrom(hubId))
-    ) {
-      this.#unsure.push({ end: event, hubId, sinceMs: nowMs() });
+    const wasCutOff = hubId !== undefined && !isUp() && !isOpen(hubId);
+    const mayBeTold = isAway || wasCutOff || isBroken(event);
+    if (hubId !== undefined && isError(event) && mayBeTold) {
+      this.#unsure.push({ end: event, sinceMs: nowMs(), wasCutOff });
       return true;
     }
     if (isAway) this.arrived(event);
@@ -150,10 +151,10 @@ export class AwayEvents {
     this.tick();
   }
 
-  #isUnsure({ end, hubId, sinceMs }: Unsure): boolean {
-    const { isCutOffFrom, homeOf, send, nowMs } = this.#options;
+  #isUnsure({ end, sinceMs, wasCutOff }: Unsure): boolean {
+    const { isUp, homeOf, send, nowMs } = this.#options;
     const ageMs = nowMs() - sinceMs;
-    if (isCutOffFrom(hubId) || ageMs < unsureMs) return true;
+    if ((wasCutOff && !isUp()) || ageMs < unsureMs) return true;
     const home = homeOf(end.code);
     if (home?.kind === "here") this.#publish(end);
     // Later than this, the hub of the client has told it.
