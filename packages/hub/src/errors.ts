@@ -2,20 +2,20 @@ import { ERROR_STATUS, type ErrorCode, type FailureStage, type Refusal } from "@
 
 interface HubErrorDetails {
   stage?: FailureStage | undefined;
-  /** The next step, as a command where there is one. */
+  /** the next step, as a command where there is one */
   hint?: string | undefined;
-  /** The field at fault, dotted. */
+  /** the field at fault, dotted */
   param?: string | undefined;
-  /** Each participant that was considered, and why it was not taken. */
+  /** each participant that was considered, and why it was not selected */
   participants?: Refusal[] | undefined;
-  /** The status of the response, instead of the code's own (a provider's 503 stays 503). */
+  /** the status of the response in place of the code's (a provider's 503 stays 503) */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
-  /** Where the tunnel of this handshake belongs. */
+  /** where the tunnel of this handshake belongs */
   tunnelUrl?: string | undefined;
-  /** The epoch of the room's home, which another hub is. */
+  /** the epoch of the room's home, which is another hub */
   homeEpoch?: number | undefined;
-  /** The same request would fail again, whatever the code says of trying again. */
+  /** The same request would fail again, whatever the code's retry signal. */
   isFinal?: boolean | undefined;
   cause?: unknown;
 }

@@ -9,7 +9,7 @@ const protocolForm = /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*$/;
 /**
  * Why a WebSocket handshake is invalid, as a sentence, or undefined when it is valid. RFC 6455 §4.2.1.
  *
- * Covers everything `ws` would refuse, because `ws` responds in HTML and reports nothing.
+ * Covers everything that `ws` would refuse in HTML without a report.
  *
  * @param headers - names in lower case; `upgrade` is checked before
  */

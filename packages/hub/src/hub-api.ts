@@ -11,9 +11,9 @@ export interface Hub {
   /** Loads the rooms and binds. @throws when the port or the state file is in use */
   listen(): Promise<HubAddress>;
   /**
-   * Calls back with the events of a room, in order; those that come often together, the last ones before `close()` resolves.
-   * The listener must not throw. Of a room that another hub of the cluster runs, events come a moment later, and none from
-   * before that hub is reached.
+   * Calls back with the events of a room, in order, frequent ones together, and the last ones before `close()`
+   * resolves. The listener must not throw. Events of a room that another hub of the cluster runs arrive a moment later,
+   * and none from before that hub is reached.
    *
    * @returns how to stop
    * @throws HubError `room_not_found`

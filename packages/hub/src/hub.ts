@@ -64,10 +64,10 @@ import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
 import { ResumableSessions } from "./upstreams/tunnel/resumable-sessions.ts";
 import { withinMs } from "./within.ts";
 
-/** Frequent enough for readers of a log, while a busy hub writes some hundred lines at once. */
+/** Short enough for readers of a log; a busy hub writes some hundred lines at once. */
 const logDelayMs = 20;
 
-/** Too short for viewers to notice, while a busy hub writes some hundred events at once. */
+/** Too short for viewers to notice; a busy hub sends some hundred events at once. */
 const eventGapMs = 10;
 
 /** How long unsent bytes have to leave when the hub stops. */
@@ -77,7 +77,7 @@ const shutdownGraceMs = 500;
 export function createHub(options: HubOptions = {}): Hub {
   const basis = createBasis(options);
   const life: Life = { isDraining: false, listening: undefined };
-  // In this order; a callback may reach parts that are made after its own.
+  // In this order. Callbacks may use parts that are made later.
   const homes =
     options.cluster &&
     new HubHomes(

@@ -17,19 +17,19 @@ export interface Log {
   bug(message: string, error: unknown): void;
 }
 
-/** A line, or what becomes one when it is written, when no request waits for it. */
+/** A line, or an object that becomes one when it is written, after the request. */
 type LogLine = string | { toString(): string };
 
-/** Where lines go: those of a moment together, because a write costs more than the lines. */
+/** Writes lines in batches, because a write costs more than the lines. */
 interface LineWriter {
   write(line: LogLine): void;
-  /** Now: the program may be about to end. */
+  /** Writes at once: the program may be about to end. */
   flush(): void;
 }
 
 const maxWaitingLines = 256;
 
-/** @param later - calls back after that moment */
+/** @param later - calls back after a moment */
 export function createLineWriter(
   write: (lines: string) => void,
   later: (flush: () => void) => void,
@@ -52,7 +52,7 @@ export function createLineWriter(
   };
 }
 
-/** @param flush - what was written leaves now: a bug may be the last thing a process says */
+/** @param flush - writes waiting lines now: a bug may be the last line of a process */
 export function createLog(
   format: LogFormat,
   write: (line: LogLine) => void,
@@ -71,7 +71,7 @@ export function createLog(
   };
 }
 
-/** Each request makes two: their texts are made when they are written, many at once. */
+/** Each request has two event lines: their texts are made when they are written, many at once. */
 class EventLine {
   readonly #text: FieldText;
   readonly #name: string;
@@ -93,14 +93,14 @@ class EventLine {
 
 function jsonLog(write: (line: LogLine) => void, flush: () => void): Log {
   const text = new FieldText();
-  // Only now: it is a megabyte or two of a process that most run without it.
+  // Loaded only now: most hubs run without it, and it takes one to two megabytes.
   const { pino } = createRequire(import.meta.url)("pino") as { pino: typeof Pino };
   const logger = pino(
     { base: null, redact: [...redacted] },
     { write: (line) => write(`${escapeUnprintable(line.trimEnd())}\n`) },
   );
   return {
-    // The line is the same text as without JSON, its values once more as fields.
+    // The line is the same text as without JSON, and its values are fields as well.
     event: (name, roomCode, fields) =>
       logger.info({ roomCode, ...flat(fields) }, text.ofEvent(name, roomCode, fields)),
     warn: (message, fields = {}) => logger.warn(fields, message),
@@ -123,7 +123,7 @@ function describe(error: unknown): string {
 }
 
 type LogValue = string | number | null | undefined;
-/** The fields of a record among them are written as if they stood there themselves. */
+/** The fields of a nested record are written like top-level fields. */
 export type LogFields = Readonly<Record<string, LogValue | Readonly<Record<string, LogValue>>>>;
 
 const redacted = new Set([
@@ -134,22 +134,22 @@ const redacted = new Set([
   "clientKey",
 ]);
 
-/** Each request has an id of its own; all else is said again and again. */
+/** The one field whose values never repeat. */
 const neverRepeated = "requestId";
 const maxKnown = 512;
 const maxKnownLength = 128;
-/** Nothing to escape: what nearly every value is. */
+/** Nothing to escape, as in nearly every value. */
 const plain = /^[ !#-[\]-~]*$/;
 
-/** What every line says of one field: its name as it is written, and the value it had last. */
+/** One field: its name as text, and its last value. */
 interface KnownField {
   readonly prefix: string;
   readonly isRedacted: boolean;
-  /** undefined when no value is ever said twice */
+  /** undefined when values never repeat */
   last: { value: string; text: string } | undefined;
 }
 
-/** Writes fields as ` name="value" …`. Names and values that come in every line are looked up, not made again. */
+/** Writes fields as ` name="value" …`. Names and values that repeat in every line are looked up. */
 class FieldText {
   readonly #fields = new Map<string, KnownField>();
   readonly #known = new Map<string, string>();

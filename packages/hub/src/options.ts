@@ -8,9 +8,9 @@ import type { RoomStore } from "./storage/room-store.ts";
 
 export const DEFAULT_PORT = 5050;
 
-/** The cluster that a hub is part of. */
+/** The cluster of a hub. */
 export interface ClusterOptions {
-  /** what all its hubs know; opened and closed by the hub */
+  /** what all hubs of the cluster know; the hub opens and closes it */
   directory: ClusterDirectory;
   /** at least 32 bytes, the same at all hubs */
   secret: Uint8Array;
@@ -32,27 +32,27 @@ export interface HubOptions {
   direct?: boolean | undefined;
   /** which peers may change an existing participant; `compat` when left out. Contract §3 */
   ownership?: OwnershipMode | undefined;
-  /** how others reach this hub, when a proxy stands in front */
+  /** how others reach this hub through a proxy */
   publicUrl?: string | undefined;
   /**
-   * How other machines reach this hub, where nothing stands in front: lines for others have it in place of a loopback address.
-   * undefined: they cannot
+   * How other machines reach this hub without a proxy: pasted lines have it in place of a loopback address; undefined
+   * when they cannot.
    *
-   * @param port - the one it listens on
+   * @param port - the port it listens on
    */
   sharedUrl?: ((port: number) => string | undefined) | undefined;
   /** proxies whose forwarding headers are trusted: addresses or CIDR */
   trustProxy?: readonly string[] | undefined;
-  /** addresses that many clients have, such as a container's gateway: a peer there has no address. Contract §3 */
+  /** addresses that many clients share, such as a container's gateway: a peer with one has no address. Contract §3 */
   sharedAddresses?: readonly string[] | undefined;
   /**
-   * Whether to request the usage of chat streams from providers that are known to take it, and keep the extra event from
-   * clients that did not request it; true when left out. `false`: streams pass byte for byte
+   * Whether to request the usage of chat streams from providers that are known to support it, and hide the extra event
+   * from clients that did not request it; true when left out. `false`: streams pass byte for byte.
    */
   streamUsage?: boolean | undefined;
   /** what to hand out beside the API; nothing when left out. Contract §7 */
   handout?: Handout | undefined;
-  /** left out: it is alone */
+  /** left out: the hub is alone */
   cluster?: ClusterOptions | undefined;
   limits?: Partial<Limits> | undefined;
   /** `silent` when left out: an embedded hub writes nothing */

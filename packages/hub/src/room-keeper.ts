@@ -16,9 +16,9 @@ export class RoomKeeper {
   readonly #passwordKeeper: PasswordKeeper;
   readonly #log: Log;
   #isLoaded = false;
-  /** the last write so far, running or waiting */
+  /** the last write, running or waiting */
   #last: Promise<void> = Promise.resolve();
-  /** the write that has not looked at the rooms yet */
+  /** the write that has not read the rooms yet */
   #waiting: Promise<void> | undefined;
 
   constructor(
@@ -35,7 +35,10 @@ export class RoomKeeper {
     this.#log = log;
   }
 
-  /** All of the store's rooms or, when it throws, none. @throws what the store throws; TypeError for a digest that cannot be checked */
+  /**
+   * Loads all of the store's rooms or, when it throws, none. @throws what the store throws; TypeError for a digest that
+   * cannot be checked
+   */
   async load(): Promise<void> {
     const all = await this.#store.load();
     const loaded = all.map((stored) => ({
@@ -53,10 +56,10 @@ export class RoomKeeper {
   }
 
   /**
-   * Writes what the registry holds; changes that come while a write runs are one write after it. Nothing before
-   * {@link load}: it would erase what was not read.
+   * Writes what the registry holds; changes during a write are one write after it. Does nothing before {@link load},
+   * which would erase the rooms that were not read.
    *
-   * @returns a promise that never rejects: it resolves when what the registry holds now is in the store, or was given up
+   * @returns never rejects; resolves when the current rooms are in the store, or the write was given up
    */
   save(): Promise<void> {
     if (!this.#isLoaded) return Promise.resolve();
@@ -74,7 +77,7 @@ export class RoomKeeper {
     return true;
   }
 
-  /** It was dropped. */
+  /** The room was dropped. */
   drop(): void {
     void this.save();
   }
@@ -96,7 +99,7 @@ export class RoomKeeper {
     }
   }
 
-  /** Without the protected rooms whose digest is still being made: they would come back open. */
+  /** Without protected rooms whose digest is still being made: they would come back without protection. */
   #snapshot(): StoredRoom[] {
     return [...this.#registry.allRooms()]
       .filter((room) => !room.isPasswordProtected || this.#passwords.has(room.code))

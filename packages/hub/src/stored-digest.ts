@@ -10,7 +10,7 @@ interface StoredDigest {
   hash: string;
 }
 
-/** A digest may come from an older or newer version, but checking it must not cost minutes or gigabytes. */
+/** A digest may come from another version, but checking it must not take minutes or gigabytes. */
 const highestCost = { N: 2 ** 17, r: 16, p: 4 } as const;
 
 const storedForm = /^scrypt\$(\d{1,7})\$(\d{1,3})\$(\d{1,3})\$([\w-]{16,86})\$([\w-]{43})$/;

@@ -1,4 +1,4 @@
-/** Waits for `work`, but not for longer than this. */
+/** Waits for `work`, at most for so many ms. */
 export async function withinMs(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

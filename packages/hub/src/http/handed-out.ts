@@ -5,8 +5,8 @@ import type { FlushingResponses } from "./flushing-responses.ts";
 import { type RouteMatch, queryOf } from "./router.ts";
 
 /**
- * What a hub hands out beside its API: the program itself, the SDK and the page that watches a room. The program around the
- * hub makes them; the hub only serves the bytes. Contract §7.
+ * What a hub hands out beside its API: the program, the SDK and the page that watches a room. The program around the
+ * hub makes them; the hub serves the bytes. Contract §7.
  */
 export interface Handout {
   /**
@@ -54,7 +54,7 @@ export class HandedOut {
     this.#monitor = new MadeOnce("The page that watches rooms", () => handout.monitor());
   }
 
-  /** Of the program, in hexadecimal; undefined until it was requested. */
+  /** The SHA-512 of the program in hexadecimal; undefined until it was requested. */
   get sha512(): string | undefined {
     return this.#program.made?.sha512;
   }
@@ -67,7 +67,7 @@ export class HandedOut {
   /**
    * `GET /roomhub.tgz`, `GET /roomhub-VERSION.tgz`.
    *
-   * @param version - the one in the path; undefined for the hub's own
+   * @param version - the version in the path; undefined for the hub's version
    * @throws HubError `not_found` for another version, `handout_unavailable`
    */
   async serveProgram(
@@ -80,7 +80,7 @@ export class HandedOut {
         hint: `It has /roomhub-${this.version}.tgz`,
       });
     }
-    // An installed package is unpacked, so npm requests it anew only where it must.
+    // An installed package is unpacked, so npm rarely requests it again.
     const caching = version === undefined ? "no-cache" : "public, max-age=31536000, immutable";
     this.#send(request, response, await this.#program.get(), caching);
   }
@@ -154,7 +154,7 @@ function isKnown(request: IncomingMessage, etag: string): boolean {
   return known !== undefined && (known.trim() === "*" || known.includes(etag));
 }
 
-/** Of every file of the page that watches a room, wherever it is served. */
+/** Headers of every file of the page that watches a room. */
 const monitorHeaders = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' http: https:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -166,7 +166,7 @@ const monitorHeaders = {
 /** Contract §7. */
 const usualMaxWaitMs = 10_000;
 
-/** Something that is made with the first request for it, once for all that wait, and again after a failure. */
+/** Something that is made on the first request, once for all waiting requests, and again after a failure. */
 export class MadeOnce<T> {
   readonly #what: string;
   readonly #make: () => Promise<T>;
@@ -176,7 +176,7 @@ export class MadeOnce<T> {
 
   /**
    * @param what - for errors: `The program`
-   * @param maxWaitMs - a request waits so long for what is being made; making it goes on
+   * @param maxWaitMs - how long a request waits; the making continues after that
    */
   constructor(what: string, make: () => Promise<T>, maxWaitMs: number = usualMaxWaitMs) {
     this.#what = what;
@@ -224,7 +224,7 @@ export class MadeOnce<T> {
   }
 }
 
-/** What is handed out at a path. @throws HubError `not_found`, `handout_unavailable` */
+/** Serves what is handed out at a path. @throws HubError `not_found`, `handout_unavailable` */
 export async function serveHandout(
   request: IncomingMessage,
   response: ServerResponse,
@@ -242,7 +242,7 @@ export async function serveHandout(
   }
   const [target = ""] = (request.url ?? "").split("?", 1);
   if (target.endsWith("/monitor")) {
-    // The page's addresses are relative to its folder; this one too, since a proxy may serve the hub below a path.
+    // The page's addresses are relative to its folder; so is this one, since a proxy may serve the hub below a path.
     const query = queryOf(request.url ?? "").toString();
     const location = `monitor/${query === "" ? "" : `?${query}`}`;
     response.writeHead(302, { location, "cache-control": "no-store", "content-length": 0 }).end();

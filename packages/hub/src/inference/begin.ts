@@ -34,10 +34,10 @@ export function admit(context: InferenceContext, code: string): InferenceRoom {
 }
 
 /**
- * Starts a request. From here on it ends with exactly one terminal event, and its client hears of every failure.
+ * Starts a request. It ends with exactly one terminal event, and its client gets every failure.
  *
  * @param call - its room is from {@link admit}
- * @throws HubError `hub_overloaded` when others began while its body was arriving
+ * @throws HubError `hub_overloaded` when other requests began while its body was arriving
  */
 export function begin(context: InferenceContext, call: InferenceCall): Dispatch {
   const { dispatch: shared } = context;
@@ -49,7 +49,7 @@ export function begin(context: InferenceContext, call: InferenceCall): Dispatch 
   return dispatch;
 }
 
-/** The keyed hash of the session that a client names, which means nothing in another room. Contract §3, "Conversations". */
+/** The keyed hash of the session that a client names. It differs per room. Contract §3, "Conversations". */
 export function sessionKey(
   { keyedHash }: InferenceContext,
   room: InferenceRoom,
@@ -60,12 +60,12 @@ export function sessionKey(
   return named === undefined ? undefined : keyedHash(`session ${room.code}`, named);
 }
 
-/** A room that is used is not dropped. Contract §1. */
+/** Keeps a used room from being dropped. Contract §1. */
 export function touchRoom({ wallMs }: InferenceContext, room: InferenceRoom): void {
   room.lastUsedAt = wallMs();
 }
 
-/** @param piped - requests that run at other hubs, with their clients here. @throws HubError `hub_overloaded` */
+/** @param piped - requests of this hub's clients that run at other hubs. @throws HubError `hub_overloaded` */
 export function refuseAtLimit(
   { inFlight, limits }: Pick<DispatchDeps, "inFlight" | "limits">,
   piped: number = 0,

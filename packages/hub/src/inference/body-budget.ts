@@ -1,6 +1,6 @@
 import { HubError } from "../errors.ts";
 
-/** Bytes of request bodies that one hub holds at once. Contract §6: at the limit, new requests are refused. */
+/** The bytes of request bodies in memory. Contract §6: at the limit, new requests are refused. */
 export class BodyBudget {
   readonly #maxBytes: number;
   #bytes = 0;

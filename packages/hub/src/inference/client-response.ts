@@ -1,6 +1,6 @@
 import type { HubError } from "../errors.ts";
 
-/** The client's side of one request, as dispatch needs it. Implemented over a socket in `http/relay.ts`. */
+/** The client's side of one request, as dispatch needs it. */
 export interface ClientResponse {
   readonly isHeadWritten: boolean;
   /** At most once. */
@@ -10,8 +10,8 @@ export interface ClientResponse {
   /**
    * Head and whole body at once.
    *
-   * @param onHandedOver - called when the client's socket has the last byte. Without it, the implementation makes sure that
-   *   the client takes the rest or is disconnected
+   * @param onHandedOver - called when the client's socket has the last byte. Without it, the implementation makes sure
+   * that the client reads the rest or is disconnected
    */
   respond(
     status: number,
@@ -21,15 +21,15 @@ export interface ClientResponse {
   ): void;
   /** Clean end. @param onHandedOver - see {@link respond} */
   end(onHandedOver?: () => void): void;
-  /** Renders an error as the whole response. Only before the head. */
+  /** Sends an error as the whole response. Only before the head. */
   refuse(error: HubError, headers: Record<string, string>): void;
-  /** `102 Processing`, to clients known to skip it; else nothing. */
+  /** Sends `102 Processing` to clients known to skip it, else nothing. */
   writeProcessing(): void;
   /** Ends the connection so that the client notices that the response is not complete. */
   destroy(): void;
 }
 
-/** What a client's socket does by itself. */
+/** Events of a client's socket. */
 export interface ClientListener {
   onDrain(): void;
   /** The client disconnected before it had the whole response. */

@@ -5,13 +5,13 @@ import { requestSummary, type RequestStatus } from "./request-facts.ts";
 
 /** A request that has begun and not yet settled. */
 export interface RunningRequest extends RosterMember {
-  /** Where it is now; undefined for one of another room, and for one that has no events. */
+  /** The status of the request; undefined for another room, and for a request without events. */
   statusIn(roomCode: string): RequestStatus | undefined;
-  /** The room has another home: a request that waits is sent there. */
+  /** The room has another home: a waiting request is sent there. */
   roomLeft(roomCode: string): void;
   /** Looks at its deadlines. */
   tick(nowMs: number): void;
-  /** Ends it from outside: the hub stops, or something unforeseen happened. */
+  /** Ends the request when the hub stops. */
   cut(error: HubError): void;
 }
 
@@ -33,11 +33,11 @@ export class InFlight {
     if (this.#running.size === 0) this.#whenEmpty?.();
   }
 
-  /** The room has another home: what waits here is sent there, the oldest first. */
+  /** The room has another home: waiting requests are sent there, the oldest first. */
   roomLeft(roomCode: string): void {
     const requests: RunningRequest[] = [];
     this.#running.forEach((request) => void requests.push(request));
-    // The latest were visited first.
+    // The roster visits the latest first.
     for (const request of requests.reverse()) request.roomLeft(roomCode);
   }
 
@@ -52,18 +52,18 @@ export class InFlight {
     return count;
   }
 
-  /** Those of one room that have events, the oldest first. */
+  /** The requests of one room that have events, the oldest first. */
   statusesIn(roomCode: string): RequestStatus[] {
     const found: RequestStatus[] = [];
     this.#running.forEach((request) => {
       const status = request.statusIn(roomCode);
       if (status !== undefined) found.push(status);
     });
-    // The latest were visited first.
+    // The roster visits the latest first.
     return found.reverse().sort((one, other) => one.startedMs - other.startedMs);
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no request runs. */
   async emptied(): Promise<void> {
     if (this.#running.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -72,7 +72,7 @@ export class InFlight {
   }
 }
 
-/** What a list of requests is made from. */
+/** What a list of requests needs. */
 export interface RequestListDeps {
   dispatch: { inFlight: InFlight; queues: RoomQueues; nowMs: () => number };
   /** epoch ms */

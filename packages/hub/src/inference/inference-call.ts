@@ -35,18 +35,20 @@ export interface DispatchDeps {
   owns: (sender: Sender, participant: Participant) => boolean;
   /** How to reach a participant now; undefined when it has no open path. */
   upstreamFor: (participant: Participant) => Upstream | undefined;
-  /** For what a participant's provider says; undefined when it has no secrets. */
+  /** Scrubs the texts of a participant's provider; undefined when it has no secrets. */
   scrubberOf: (participant: Participant) => Scrubber | undefined;
-  /** Its agent refuses requests for its budget until then, in ms on the hub's clock. */
+  /** The agent of a participant refuses requests for its budget until then, in ms on the hub's clock. */
   participantRests: (participant: Participant, untilMs: number) => void;
-  /** Its model server has too much to do: others wait until then, in ms on the hub's clock. */
+  /** A model server is overloaded: other requests wait until then, in ms on the hub's clock. */
   participantOverloaded: (participant: Participant, untilMs: number) => void;
   reportBug: (error: unknown) => void;
-  /** Whether the room is about to have another home, or has one: requests begin there. Absent for a hub alone. */
+  /**
+   * Whether the room is moving, or has moved, to another home, where requests begin. Absent for a hub that is alone.
+   */
   isLeaving?: ((roomCode: string) => boolean) | undefined;
 }
 
-/** A request of which this hub has all. */
+/** A request that was read completely. */
 export interface ReadRequest {
   /** as the client sent it */
   body: readonly Buffer[];
@@ -69,10 +71,10 @@ export interface InferenceCall {
   startedMs: number;
   client: ClientResponse;
   /**
-   * The room has another home, and the request has not begun there or here: it is sent there, and is over here, without an
-   * event. After {@link onSettled}. Absent for one that cannot be sent on.
+   * The room has another home before the request has begun: it is sent there and ends here without an event. Called
+   * after {@link onSettled}. Absent for a request that cannot be sent on.
    */
   onMoved?: MoveRequest | undefined;
-  /** The request is over; its body need not be held any longer. Called once. */
+  /** The request is over and its body can be released. Called once. */
   onSettled: () => void;
 }

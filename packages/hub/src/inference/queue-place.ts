@@ -6,15 +6,15 @@ import type { QueueEntry, RoomQueue } from "./queue.ts";
 /** A request that can wait in a queue. */
 export interface QueuedRequest extends Pick<QueueEntry, "selectionKey"> {
   readonly sender: TurnTaker;
-  /** Its sender owns this participant, which serves its owner first. */
+  /** Whether its sender owns this participant, which serves its owner first. */
   owns(participant: Participant): boolean;
-  /** Who could serve it now; none where it would be refused. */
+  /** The participants that could serve it now; none where it would be refused. */
   candidates(): readonly Participant[];
   /** See {@link QueueEntry.tryToLeave}. */
   tryToLeave(only?: Participant): boolean;
 }
 
-/** One stay of a request in its room's queue. */
+/** The place of a waiting request in its room's queue. */
 export class QueuePlace implements QueueEntry {
   readonly address: string;
   readonly person: string;
@@ -51,7 +51,7 @@ export class QueuePlace implements QueueEntry {
     return this.#owned;
   }
 
-  /** While it waits for one participant, it is for that one alone. */
+  /** A request that waits for one participant has no other candidate. */
   findCandidates(): readonly Participant[] {
     return this.isHolding ? this.#candidates : this.#request.candidates();
   }
@@ -61,7 +61,7 @@ export class QueuePlace implements QueueEntry {
     this.#owned = candidates.filter((candidate) => this.#request.owns(candidate));
   }
 
-  /** 1 for the next of its room, by the turns as they are now. */
+  /** 1 for the next request of the room, by the current turns */
   get number(): number {
     return this.#queue.inOrder().indexOf(this) + 1;
   }
@@ -70,14 +70,14 @@ export class QueuePlace implements QueueEntry {
     return this.#hold !== undefined;
   }
 
-  /** @param hold - for which participant it waits, when others are free */
+  /** @param hold - the participant that it waits for, though others are free */
   wait(hold: Hold | undefined): void {
     if (this.#hold !== undefined) this.#hold.participant.load.awaited--;
     if (hold !== undefined) hold.participant.load.awaited++;
     this.#hold = hold;
   }
 
-  /** It has waited long enough for one participant. */
+  /** Whether it has waited long enough for one participant. */
   isHoldOver(nowMs: number): boolean {
     return this.#hold !== undefined && nowMs >= this.#hold.untilMs;
   }
@@ -86,7 +86,7 @@ export class QueuePlace implements QueueEntry {
     return this.#request.tryToLeave(only);
   }
 
-  /** @returns how long it stayed, ms */
+  /** @returns how long it waited, ms */
   leave(nowMs: number): number {
     this.wait(undefined);
     this.#queue.remove(this);

@@ -9,24 +9,24 @@ export interface QueueEntry extends TurnTaker {
   readonly selectionKey: string;
   /** the participants that could serve it */
   readonly candidates: readonly Participant[];
-  /** It waits for one participant though another may be free: others with its key need not. */
+  /** It waits for one participant though another may be free: other entries with its key need not wait. */
   readonly isHolding: boolean;
-  /** those of them whose owner sent it, and wants its own requests first */
+  /** the candidates whose owner sent it, and who serve their owner first */
   readonly owned: readonly Participant[];
-  /** Who could serve it now; absent where that never changes. */
+  /** The participants that could serve it now; absent where they never change. */
   findCandidates?(): readonly Participant[];
-  /** From now on it is for these. Beside {@link findCandidates}. */
+  /** Replaces the candidates. Present where {@link findCandidates} is. */
   setCandidates?(candidates: readonly Participant[]): void;
   /**
    * Tries again.
    *
-   * @param only - the one participant it may go to; any when absent
-   * @returns whether it no longer waits: it runs, or it was refused
+   * @param only - the only participant that it may go to; any when absent
+   * @returns whether it has left the queue: it runs, or was refused
    */
   tryToLeave(only?: Participant): boolean;
 }
 
-/** A look at all participants costs more than one at a queue, and a room changes often. */
+/** Finding candidates costs more than reading a queue, and a room changes often. */
 const maxLookups = 32;
 
 /**
@@ -54,7 +54,7 @@ export class RoomQueue {
   }
 
   /**
-   * @param atHead - a request that was already on its way once and lost its participant
+   * @param atHead - for a request that already had a participant and lost it
    * @throws HubError `queue_full`
    */
   add(entry: QueueEntry, atHead: boolean): void {
@@ -70,7 +70,7 @@ export class RoomQueue {
     for (const candidate of entry.candidates) candidate.load.queued++;
   }
 
-  /** All that wait, in the order of their turns as it is now. */
+  /** All waiting entries, in the current order of their turns. */
   inOrder(): QueueEntry[] {
     return this.#turns.inOrder();
   }
@@ -82,7 +82,7 @@ export class RoomQueue {
     for (const candidate of entry.candidates) candidate.load.queued--;
   }
 
-  /** Other participants can serve requests now: those that wait are for them, too. */
+  /** The participants of the room have changed: updates the candidates of waiting entries. */
   participantsChanged(): void {
     const found = new Map<string, readonly Participant[]>();
     for (const entry of this.#turns.inOrder()) {
@@ -93,7 +93,7 @@ export class RoomQueue {
         candidates = entry.findCandidates();
         found.set(entry.selectionKey, candidates);
       }
-      // With none it is refused when it tries.
+      // Without candidates it is refused when it tries.
       if (candidates.length === 0 || areSame(candidates, entry.candidates)) continue;
       this.#setCandidates(entry, candidates);
     }
@@ -110,7 +110,7 @@ export class RoomQueue {
   /** Capacity may be free now. Dispatches waiting requests by their turns until none can start. */
   wake(): void {
     this.#isWakeWanted = true;
-    // An entry that leaves may fail at once and free its slot: that wakes us again from inside.
+    // An entry that leaves may fail at once and free its slot, which calls this method again from inside.
     if (this.#isWaking) return;
     this.#isWaking = true;
     try {
@@ -147,16 +147,16 @@ function areSame(some: readonly Participant[], others: readonly Participant[]): 
   return some.length === others.length && some.every((one, index) => one === others[index]);
 }
 
-/** Of the slots that a candidate could give, those of its machine included. */
+/** The holders of slots that the candidates could free, including those of their machines. */
 function holdersOf(candidates: readonly Participant[]): SlotHolder[] {
   const sharing = new Set(candidates);
-  // Each machine once, however many of the candidates are in front of it.
+  // Each machine once, however many candidates share it.
   const machines = new Set(candidates.map(({ load: { machine } }) => machine));
   for (const machine of machines) for (const one of machine?.members ?? []) sharing.add(one);
   return [...sharing].flatMap(({ load: { runningFor } }) => runningFor);
 }
 
-/** One queue per room, made when needed. */
+/** One queue per room, created when needed. */
 export class RoomQueues {
   readonly #queues = new Map<string, RoomQueue>();
   readonly #maxEntries: number;
@@ -174,7 +174,7 @@ export class RoomQueues {
     return queue;
   }
 
-  /** The requests of a room that wait, in the order of their turns as it is now. */
+  /** The waiting requests of a room, in the current order of their turns. */
   waitingIn(roomCode: string): readonly QueueEntry[] {
     return this.#queues.get(roomCode)?.inOrder() ?? [];
   }
@@ -184,18 +184,18 @@ export class RoomQueues {
     return this.#queues.get(roomCode)?.size ?? 0;
   }
 
-  /** Other participants of this room can serve requests now: those that wait are for them, too. */
+  /** The participants of the room have changed: updates candidates and wakes the queue. */
   participantsChanged(roomCode: string): void {
     this.#queues.get(roomCode)?.participantsChanged();
     this.wake(roomCode);
   }
 
-  /** A slot of this room is free, or may be. */
+  /** A slot of the room may be free. */
   wake(roomCode: string): void {
     const queue = this.#queues.get(roomCode);
     if (queue === undefined) return;
     if (queue.size > 0) queue.wake();
-    // Woken from inside, it may already have made way for a new one.
+    // Woken from inside, it may already have been replaced.
     if (queue.size === 0 && this.#queues.get(roomCode) === queue) this.#queues.delete(roomCode);
   }
 }

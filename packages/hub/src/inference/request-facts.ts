@@ -15,13 +15,13 @@ import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import type { HubError } from "../errors.ts";
 import type { QueueEntry } from "./queue.ts";
 
-/** What a request's terminal event and headers tell of it. */
+/** What the terminal event and the headers of a request say. */
 export interface RequestFacts {
   requestId: string;
-  /** the last one asked; undefined before a selection */
+  /** the last participant that was called; undefined before a selection */
   participant: Participant | undefined;
   protocol: InferenceProtocol;
-  /** what the client asked for */
+  /** the client's `model` field */
   selector: string;
   /** the pattern of the alias that the selector matches; undefined when it matches none */
   alias: string | undefined;
@@ -30,11 +30,11 @@ export interface RequestFacts {
   conversation: string | undefined;
   attempts: number;
   queueMs: number;
-  /** how often a lost tunnel came back while it ran */
+  /** how often an interrupted tunnel resumed while it ran */
   resumes: number;
 }
 
-/** The beginning of the session's keyed hash, which says nothing else of the session. Contract §5. */
+/** The beginning of the session's keyed hash, which reveals nothing else. Contract §5. */
 function conversationOf({ session }: Prompt): string | undefined {
   return session?.slice(0, 8);
 }
@@ -44,7 +44,7 @@ interface RequestSource extends Pick<RequestFacts, "requestId"> {
   sender: Pick<RequestFacts, "client">;
 }
 
-/** @param now - what changes while it runs */
+/** @param now - the facts that change while it runs */
 export function factsOf(
   { requestId, request, sender }: RequestSource,
   now: Pick<RequestFacts, "participant" | "alias" | "attempts" | "queueMs" | "resumes">,
@@ -54,7 +54,7 @@ export function factsOf(
   return { requestId, protocol, selector, client: sender.client, conversation, ...now };
 }
 
-/** The facts for its response headers, once a participant was called. */
+/** The facts for response headers, once a participant was called. */
 export interface ServedBy {
   requestId: string;
   participantId: string;
@@ -68,14 +68,14 @@ export function servedBy(facts: RequestFacts, participant: Participant): ServedB
   return { requestId, participantId: participant.id, model: participant.model, attempts, queueMs };
 }
 
-/** Where a request is. */
+/** The status of a request. */
 export interface RequestStatus {
   facts: RequestFacts;
-  /** for whom it takes a slot */
+  /** the holder of its slot */
   holder: SlotHolder;
   /** ms on the hub's clock */
   startedMs: number;
-  /** its place in the queue, while it is there */
+  /** its place in the queue, while it waits */
   place: QueueEntry | undefined;
   delivered: {
     /** ms on the hub's clock; undefined until there was any content */
@@ -88,8 +88,8 @@ export interface RequestStatus {
 /**
  * Contract §5, "Detail".
  *
- * @param places - of the room's waiting requests, from 1
- * @param epochMs - of a time on the hub's clock
+ * @param places - the places of the room's waiting requests, from 1
+ * @param epochMs - converts a time on the hub's clock
  */
 export function requestSummary(
   { facts, startedMs, place, delivered: { contentMs, outputTokens } }: RequestStatus,
@@ -163,7 +163,7 @@ const maxMessageLength = 512;
 /**
  * Interface §6, llm.error: `participantId`, `nickname`, `endpoint` and `model` are always there, `null` when unknown.
  *
- * @param providerCode - the provider's own word, when it gave one
+ * @param providerCode - the provider's own code, when it gave one
  */
 export function failurePayload(
   facts: RequestFacts,
@@ -197,7 +197,7 @@ export function failurePayload(
  * @param durationMs - of the whole request
  */
 export function metricsOf(ttftMs: number, durationMs: number, usage: Usage): Metrics {
-  // Only some programs report it, and ttftMs says as much.
+  // Only some programs report it, and ttftMs covers it.
   const { promptMs: _promptMs, ...counts } = usage;
   const metrics: Metrics = { ttftMs: rounded(ttftMs), durationMs: rounded(durationMs), ...counts };
   const speed = tokensPerSecond(usage, durationMs);

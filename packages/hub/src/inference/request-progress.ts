@@ -4,12 +4,14 @@ import { rounded } from "./request-facts.ts";
 
 const progressGapMs = 1_000;
 
-/** What streams with detail show of a response on its way. Contract §5, "Detail". Made once one of them is open. */
+/**
+ * Shows the progress of a response to streams with detail. Contract §5, "Detail". Created when the first of them opens.
+ */
 export class RequestProgress {
   readonly #deps: DispatchDeps;
   readonly #call: InferenceCall;
   readonly #delivery: Delivery;
-  /** when it was shown last */
+  /** when progress was last shown */
   #shownMs: number;
   #shownTokens = 0;
 
@@ -20,7 +22,7 @@ export class RequestProgress {
     this.#shownMs = deps.nowMs();
   }
 
-  /** A chunk has passed, and the first content with it. */
+  /** A chunk has passed that may have the first content. */
   first(participantId: string): void {
     const { contentMs } = this.#delivery;
     if (contentMs === undefined) return;

@@ -7,13 +7,13 @@ import { mayMoveElsewhere } from "../domain/selector.ts";
 const maxAttempts = 3;
 
 /**
- * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that broke before the
- * provider can have responded, an agent that refuses for its budget, a prompt beyond the context, a 503 while no other
+ * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that was lost before the
+ * provider could respond, an agent that refuses for its budget, a prompt beyond the context, a 503 while no other
  * participant is ready, or anything else.
  */
 export type FailureCause = number | "path" | "budget" | "context" | "busy" | "other";
 
-/** What paths report when the request may not have reached the provider; `provider_error` is an agent that rejected it. */
+/** Codes of paths when the request may not have reached the provider; with `provider_error` the agent rejected it. */
 const pathFailures: ReadonlySet<ErrorCode> = new Set([
   "tunnel_lost",
   "peer_unavailable",
@@ -27,18 +27,18 @@ export function causeOf(code: ErrorCode): FailureCause {
   return pathFailures.has(code) ? "path" : "other";
 }
 
-/** What is known when an attempt has failed and the client's response head is not written. */
+/** A failed attempt, before the head of the client's response is written. */
 export interface FailedAttempt {
   cause: FailureCause;
-  /** attempts made, this one included, without those that were refused for a budget or met a server that loads */
+  /** attempts so far, including this one, except attempts refused for a budget or by a loading server */
   attempts: number;
   participant: Participant;
-  /** those the attempt was made with */
+  /** the credentials of the attempt */
   credentials: Pick<CredentialUse, "haveWorked">;
   selector: Selector;
-  /** No other target of an alias follows this one. */
+  /** No other target of an alias follows. */
   isLastTarget: boolean;
-  /** No other participant can serve it, whatever the selector says. */
+  /** No other participant can serve the request, whatever the selector says. */
   isPinned: boolean;
   /** The participant reports that it is loading, which explains a 503. */
   isLoading: boolean;
@@ -51,7 +51,7 @@ export interface FailedAttempt {
  */
 export type NextStep = "fail" | "elsewhere" | "again";
 
-/** What becomes of a request whose attempt failed while nothing was generated. Contract §3, "Retry". */
+/** What becomes of a request whose attempt failed before anything was generated. Contract §3, "Retry". */
 export function nextStep(failed: FailedAttempt): NextStep {
   const { cause, attempts, isPinned, isLastTarget, isLoading } = failed;
   if (cause === 503 && isLoading) return "again";
@@ -68,11 +68,11 @@ function mayDoBetterElsewhere(
   switch (cause) {
     case "path":
     case "budget":
-    // The caller sees to it that another participant may have a larger one.
+    // The caller checks that another participant may have a larger context.
     case "context":
     case 401:
     case 407:
-    // The caller sees to it that another participant is ready.
+    // The caller checks that another participant is ready.
     case 429:
     case 503:
     case "busy":
@@ -81,7 +81,7 @@ function mayDoBetterElsewhere(
     case 502:
       return true;
     case 403:
-      // With credentials that work, a 403 is about the prompt: the next gateway would send the same.
+      // With working credentials a 403 is about the prompt: the next gateway would refuse it too.
       return !haveWorked;
     default:
       return false;

@@ -29,7 +29,7 @@ export function pathIsLost({ id, roomCode }: Participant): HubError {
   });
 }
 
-/** The same error without the secrets a provider may have repeated in it. */
+/** The same error without secrets that the provider may have repeated. */
 export function withoutSecrets(error: HubError, scrubber: Scrubber | undefined): HubError {
   const message = scrubber?.(error.message) ?? error.message;
   if (message === error.message) return error;

@@ -33,7 +33,7 @@ interface FirstFailure {
 const none: readonly Participant[] = [];
 
 /**
- * Which participant serves one request, and which one after a failed attempt. It is its own query of the selection, so
+ * Which participant serves one request, and which one after a failed attempt. It is also the query of the selection, so
  * that a request makes one object for all of its attempts.
  */
 export class Routing implements SelectionQuery {
@@ -51,12 +51,12 @@ export class Routing implements SelectionQuery {
   readonly #room: Room;
   readonly #request: InferenceRequest;
   readonly #field: ModelField;
-  /** index of the target that the request is at; only those after it are left */
+  /** index of the current target; only later targets are left */
   #place = 0;
-  /** Attempts refused for a budget, or by a server that loads: the limit of attempts does not count them. */
+  /** attempts refused for a budget or by a loading server, which the limit does not count */
   #uncounted = 0;
   #firstFailure: FirstFailure | undefined;
-  /** The context of a participant was too small for it. */
+  /** The context of a participant was too small for the request. */
   #isTooLong = false;
 
   constructor(
@@ -75,12 +75,12 @@ export class Routing implements SelectionQuery {
     this.#request = request;
   }
 
-  /** undefined until an attempt failed that did not end the request */
+  /** undefined until an attempt has failed without ending the request */
   get firstFailure(): FirstFailure | undefined {
     return this.#firstFailure;
   }
 
-  /** the pattern of the alias that the request matched when it came; undefined when it matched none */
+  /** the pattern of the alias that the request matched on arrival; undefined when it matched none */
   get alias(): string | undefined {
     return this.#field.alias;
   }
@@ -88,13 +88,13 @@ export class Routing implements SelectionQuery {
   /**
    * Requests with the same key wait for the same participants.
    *
-   * @param requestId - the key of one that has its own
+   * @param requestId - its key when it has no key in common with others
    */
   selectionKey(requestId: string): string {
     if (this.#firstFailure !== undefined || this.#tooSmall().length > 0) return requestId;
     if (this.only !== undefined) return `pinned ${this.only.key}`;
     const { selectionKey } = this.#request;
-    // Of requests that match an alias, those that came at different times may be at different targets.
+    // Requests that match the same alias may be at different targets.
     return this.#field.alias === undefined
       ? selectionKey
       : `${selectionKey} → ${selectorText(this.selector)}`;
@@ -103,15 +103,15 @@ export class Routing implements SelectionQuery {
   select(): Selection {
     const selection = this.#selectLargeEnough() ?? this.#selectFromHere();
     const hold = selection.kind === "busy" ? selection.hold : undefined;
-    // Set once: what waiting may cost is estimated at arrival.
+    // Set once: the cost of waiting is estimated on arrival.
     this.holdUntilMs ??= hold?.untilMs;
     this.#noteHeld(hold?.participant);
     return selection;
   }
 
   /**
-   * One whose context is not known to be too small; undefined when no bound concerns the request, or when only those
-   * can serve it that have one: their own error says more than any of the hub.
+   * Selects a participant whose context is not known to be too small; undefined when no bound concerns the request, or
+   * when only participants with a bound can serve it: their error says more than one of the hub.
    */
   #selectLargeEnough(): Selection | undefined {
     const tooSmall = this.#tooSmall();
@@ -120,7 +120,7 @@ export class Routing implements SelectionQuery {
     return selection.kind === "refused" && !this.#isTooLong ? undefined : selection;
   }
 
-  /** Of all but these; the request stays at its target when they refuse. */
+  /** Selects among all other participants; when they refuse, the request stays at its target. */
   #selectWithout(left: readonly Participant[]): Selection {
     const { excluded } = this;
     const place = this.#place;
@@ -131,7 +131,7 @@ export class Routing implements SelectionQuery {
     return selection;
   }
 
-  /** A participant that the request names gets it whatever its context. */
+  /** A participant that the request names by id gets it whatever its context. */
   #tooSmall(): readonly Participant[] {
     if (this.only !== undefined) return none;
     const { selector } = this;
@@ -140,7 +140,7 @@ export class Routing implements SelectionQuery {
     return this.#field.alias === undefined ? found.filter((one) => !isNamed(one, selector)) : found;
   }
 
-  /** The target that the request is at, else the first after it that can take the request. Contract §3, "Aliases". */
+  /** Selects at the current target, else at the first later one that can take the request. Contract §3, "Aliases". */
   #selectFromHere(): Selection {
     if (this.#field.alias === undefined) return selectParticipant(this.#room, this);
     const { place, selection } = selectTarget(this.#room, this.#field, this.#place, (target) => {
@@ -156,7 +156,7 @@ export class Routing implements SelectionQuery {
     this.selector = this.#field.targets[place] ?? this.#field.targets[0];
   }
 
-  /** Who could serve it now, at capacity or not; none where it would be refused. */
+  /** The participants that could serve it now, at capacity or not; none where it would be refused. */
   candidates(): readonly Participant[] {
     const all = candidatesFor(this.#room, this);
     const tooSmall = this.#tooSmall();
@@ -164,13 +164,13 @@ export class Routing implements SelectionQuery {
     return others.length === 0 ? all : others;
   }
 
-  /** From now on it takes any participant that is free. */
+  /** From now on the request takes any free participant. */
   endHold(): void {
     this.holdUntilMs = this.nowMs();
     this.held = undefined;
   }
 
-  /** Those that come later are behind it, and it does not wait for itself. */
+  /** Later requests are behind it, and it does not wait for itself. */
   #noteHeld(participant: Participant | undefined): void {
     if (participant === undefined) this.held = undefined;
     else if (this.held?.participant !== participant) {
@@ -178,7 +178,7 @@ export class Routing implements SelectionQuery {
     }
   }
 
-  /** How much of the prompt a participant is expected to compute. */
+  /** How many bytes of the prompt a participant is expected to compute. */
   coldBytesOf(participant: Participant): number {
     const { prompt } = this;
     const warm = this.#room.placing.warm.warmBytes(prompt, this.nowMs()).get(participant) ?? 0;
@@ -206,7 +206,7 @@ export class Routing implements SelectionQuery {
     sessions.bind(session, isKept ? bound : participant, nowMs);
   }
 
-  /** The error when no participant can serve the request: after a failed attempt, its failure. */
+  /** The error when no participant can serve the request: after a failed attempt, that failure. */
   refusal(refused: Extract<Selection, { kind: "refused" }>): HubError {
     if (this.#firstFailure !== undefined) return this.#firstFailure.error;
     const { code, message, hint, refusals, retryAfterMs } = refused;
@@ -249,15 +249,15 @@ export class Routing implements SelectionQuery {
   /**
    * A participant's context is too small for the request. Contract §3, "Retry".
    *
-   * @param isPromptTooLong - whatever it generates: longer ones need not be tried there
-   * @returns whether it may go to one that is not known to be smaller, and there is one
+   * @param isPromptTooLong - longer prompts need not be tried there, whatever the request generates
+   * @returns whether it may go to a participant whose context is not known to be smaller, and there is one
    */
   noteContextRefusal(attempt: Attempt, attempts: number, isPromptTooLong: boolean): boolean {
     const { participant } = attempt;
     const { contexts, warm } = this.#room.placing;
     warm.drop(participant, this.prompt);
     const { previousResponseId, textBytes } = this.#request;
-    // What the server has of earlier turns is not in this prompt.
+    // Earlier turns that the server stores are not in this prompt.
     if (isPromptTooLong && previousResponseId === undefined && textBytes > 0) {
       contexts.noteRefused(participant, textBytes, this.nowMs());
     }
@@ -269,7 +269,7 @@ export class Routing implements SelectionQuery {
     return selection.kind !== "refused";
   }
 
-  /** A participant computed all of the prompt. */
+  /** A participant has computed the whole prompt. */
   noteRead(participant: Participant): void {
     const { contexts } = this.#room.placing;
     if (contexts.find(participant, this.nowMs()) === undefined) return;
@@ -293,7 +293,7 @@ export class Routing implements SelectionQuery {
     });
   }
 
-  /** What the provider said of when to come back, when `error` is the first failure. */
+  /** The provider's headers about when to retry, when `error` is the first failure. */
   hintsOf(error: HubError): HeaderMap | undefined {
     return error === this.#firstFailure?.error ? this.#firstFailure.hints : undefined;
   }

@@ -15,14 +15,14 @@ export interface UpstreamRequest {
   sender: Pick<Sender, "client" | "addressId">;
 }
 
-/** The part of it that the request itself decides. */
+/** The part of an upstream request that the client's request decides. */
 export type RequestForProvider = Omit<UpstreamRequest, "sender">;
 
 export interface ResponseHead {
   status: number;
   /** lower-case names */
   headers: Record<string, string>;
-  /** The participant's agent refuses the request itself: `budget`, `person` for this client's budget, `busy` for its slots. */
+  /** set when the agent itself refuses: `budget`, `person` for this client's budget, `busy` for its slots */
   refusal?: string | undefined;
 }
 
@@ -38,31 +38,33 @@ export interface UpstreamFailure {
 export interface ResponseSink {
   onHead(head: ResponseHead): void;
   /**
-   * The sink may hand the chunk on or copy it, but keeps no reference beyond that: it is a window into a larger buffer.
+   * The sink may pass the chunk on or copy it, but must not keep it: it is a window into a larger buffer.
    *
    * @returns false when the reader is behind; nothing more comes until {@link UpstreamCall.resume}
    */
   onData(chunk: Buffer): boolean;
-  /** The path was interrupted, and goes on where it was. Any number of times, before the end. */
+  /** An interrupted path has resumed. Any number of times, before the end. */
   onResumed?(): void;
   onEnd(): void;
   onFailure(failure: UpstreamFailure): void;
   onClosed(): void;
 }
 
-/** A request on its way. */
+/** A request that was sent. */
 export interface UpstreamCall {
-  /** No buffer of the request's body is read any more. Absent where that cannot be known: the system may be writing from it. */
+  /**
+   * No buffer of the request's body is read any more. Absent where that is unknown: the system may still be sending it.
+   */
   readonly isBodyTaken?: boolean;
-  /** The reader caught up. */
+  /** The reader takes more data. */
   resume(): void;
-  /** Ends the provider's generation. Idempotent; also right after the end. */
+  /** Ends the provider's generation. Idempotent, also after the end. */
   cancel(reason: string): void;
 }
 
 /**
- * Takes one participant's requests: a tunnel, or a direct endpoint.
- * Callbacks and buffers, because web streams and a promise per chunk cost 3 to 7 times as much.
+ * Sends requests to one participant, through a tunnel or to its endpoint. Callbacks and buffers, because web streams
+ * and a promise per chunk cost 3 to 7 times as much.
  */
 export interface Upstream {
   /** Never throws and never calls the sink before it returns. */

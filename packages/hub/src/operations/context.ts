@@ -84,7 +84,7 @@ export interface RoomHome {
    * @throws HubError `cluster_unavailable`
    */
   keep(room: Room): Promise<boolean>;
-  /** It was dropped. */
+  /** The room was dropped. */
   drop(room: Room): void;
   /** Of several hubs, this one drops the room when it is not used any more. */
   isOurs(code: string): boolean;

@@ -20,7 +20,7 @@ export function html(
   );
 }
 
-/** Sends a page. Its own style is all that it may load: no script, no other file, no frame. Contract §7. */
+/** Sends a page. It may load only its own style: no script, no other file, no frame. Contract §7. */
 export function sendPage(
   response: ServerResponse,
   status: number,
@@ -60,7 +60,7 @@ export function pasteLine(line: string): Html {
   return html`<pre><code>${line}</code></pre>`;
 }
 
-/** The same, with what it is for. */
+/** The same, with a label. */
 export function pasteBox(label: string, line: string): Html {
   return html`<h3>${label}</h3>
     ${pasteLine(line)}`;
@@ -105,7 +105,7 @@ li{padding:.4rem 0;border-top:1px solid var(--line)}
 .on{color:var(--on)}
 `;
 
-// In one piece: the policy allows this text and no other, to the last blank.
+// The policy allows exactly this text.
 const styleElement = new Html(`<style>${style}</style>`);
 const digest = createHash("sha256").update(style).digest("base64");
 const policy = `default-src 'none'; style-src 'sha256-${digest}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

@@ -4,7 +4,7 @@ import { html, type Html, pasteBox, pasteLine, sendPage } from "./html.ts";
 import type { PageFacts } from "./room-page.ts";
 
 interface ShownRooms {
-  /** those to show, the last used first */
+  /** the rooms to show, the last used first */
   rooms: readonly Room[];
   /** of all */
   count: number;

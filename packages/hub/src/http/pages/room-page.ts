@@ -12,7 +12,7 @@ import { html, type Html, pasteBox, pasteLine, sendPage } from "./html.ts";
 /**
  * `GET /rooms/:code` for people: what a phone can do comes first, since the QR code leads here.
  *
- * @param participants - of a protected room undefined: the page does not show them
+ * @param participants - undefined for a protected room: the page does not show them
  */
 export function sendRoomPage(
   response: ServerResponse,
@@ -42,7 +42,7 @@ export function sendRoomPage(
   );
 }
 
-/** What a browser can do without a line to paste. */
+/** What a browser can do without pasting a line. */
 function ways(origin: string, code: string): Html {
   return html`<p class="ways">
     <a href="${monitorUrl(origin, code)}#try">Try it</a>
@@ -112,7 +112,7 @@ function careful(facts: PageFacts, code: string): Html {
     ${carefulLines(facts, code).map(pasteLine)} ${expected}`;
 }
 
-/** What a page knows about the hub: where it is, and what it hands out. */
+/** What a page knows about the hub. */
 export interface PageFacts {
   /** the hub's URL as the client knows it, without a slash at its end: where links lead */
   origin: string;
@@ -123,7 +123,7 @@ export interface PageFacts {
   sha512: string | undefined;
 }
 
-/** The line that shares a model, in three steps, for those who look at what they run first. */
+/** The line that shares a model in three steps, for people who check a program before they run it. */
 export function carefulLines({ hub, version }: PageFacts, code: string): string[] {
   const file = `roomhub-${version}.tgz`;
   return [

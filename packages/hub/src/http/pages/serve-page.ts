@@ -54,10 +54,10 @@ export async function servePage(
 }
 
 /**
- * Whether a response should be a page for people. Only where `Accept` names `text/html`, and not below `application/json`:
- * programs name no type, or any, and get JSON. Contract §7, RFC 9110 §12.5.1.
+ * Whether a response should be a page for people: only where `Accept` names `text/html`, not below `application/json`.
+ * Programs name no type, or any, and get JSON. Contract §7, RFC 9110 §12.5.1.
  *
- * @param accept - the header; a malformed one is for JSON
+ * @param accept - the header; a malformed one means JSON
  */
 export function prefersHtml(accept: string | undefined): boolean {
   if (accept === undefined || accept.length > 1_000) return false;
@@ -75,7 +75,7 @@ export function prefersHtml(accept: string | undefined): boolean {
 
 const mediaRange = /^(?:\*\/\*|[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+))$/;
 
-/** @returns undefined for what is no weight */
+/** @returns undefined for what is not a weight */
 function weightOf(parameters: readonly string[]): number | undefined {
   const given = parameters.find((parameter) => parameter.startsWith("q="));
   if (given === undefined) return 1;
@@ -83,7 +83,7 @@ function weightOf(parameters: readonly string[]): number | undefined {
 }
 
 /**
- * An error for people, with the same status and headers as in JSON, and a way on.
+ * An error for people, with the same status and headers as in JSON, and links.
  *
  * @param origin - of the hub, where its rooms are listed
  */
@@ -94,7 +94,7 @@ export function sendErrorPage(
 ): void {
   const { req: request } = response;
   if (!request.complete) discardRest(request);
-  // A command is no next step in a browser.
+  // A command is not a next step in a browser.
   const isForPeople = error.hint !== undefined && !/\broomhub [a-z]/.test(error.hint);
   const hint = isForPeople ? html`<p>${error.hint ?? ""}</p>` : html``;
   const rooms =

@@ -17,22 +17,22 @@ export interface ResponseSocketDeps extends SocketTurnsDeps {
   reportBug: (error: unknown) => void;
 }
 
-/** Why nothing new is taken: the socket closes once the turn that runs is over. */
+/** Why no new turn is taken: the socket closes once the running turn is over. */
 interface Ending {
   error: HubError;
-  /** Sent even when no response is pending. */
+  /** sent even when no response is pending */
   isAnnounced: boolean;
 }
 
 const textMessage = { binary: false, compress: false, fin: true };
-/** Errors a client may leave unread before it is taken for hostile. */
+/** Unread errors after which a client counts as hostile. */
 const maxUnreadErrors = 64;
 /** RFC 6455 §7.4.1 and IANA's registry. */
 const closeCodes = { goingAway: 1001, policyViolation: 1008, tryAgainLater: 1013 };
 
 /**
- * One client's WebSocket on `/responses`: messages in, turns, messages out, until one of both sides has enough.
- * Contract §4; Open Responses 2026-04-24, "WebSocket mode".
+ * One client's WebSocket on `/responses`: messages become turns, and their events become messages. Contract §4; Open
+ * Responses 2026-04-24, "WebSocket mode".
  */
 export class ResponseSocket implements TurnsChannel {
   readonly #ws: WebSocket;
@@ -46,7 +46,7 @@ export class ResponseSocket implements TurnsChannel {
   #unreadErrors = 0;
   #ending: Ending | undefined;
 
-  /** Call it in the turn of the event loop in which the handshake was completed. */
+  /** Must be called in the turn of the event loop in which the handshake completes. */
   constructor(ws: WebSocket, socket: Duplex, client: SocketClient, deps: ResponseSocketDeps) {
     this.#ws = ws;
     this.#socket = socket;
@@ -59,7 +59,7 @@ export class ResponseSocket implements TurnsChannel {
   }
 
   #listen(): void {
-    // Ahead of `ws`, which may find a whole message in the same bytes.
+    // Before `ws`, which may find a whole message in the same bytes.
     this.#socket.prependListener("data", this.#receivedBytes);
     this.#socket.on("drain", () => this.#turns.drained());
     const ws = this.#ws;
@@ -68,11 +68,11 @@ export class ResponseSocket implements TurnsChannel {
     ws.on("pong", (data: Buffer) => this.#intake.hadControlFrame(data.length));
     ws.on("ping", (data: Buffer) => {
       this.#intake.hadControlFrame(data.length);
-      // Pongs to a client that does not read would only pile up.
+      // Pongs to a client that does not read would pile up.
       if (!this.isBehind && ws.readyState === ws.OPEN) ws.pong(data);
     });
     ws.once("close", () => this.#closed());
-    // `close` follows. What comes until then is no message any more.
+    // `close` follows. Bytes until then are not a message.
     ws.on("error", () => this.#socket.off("data", this.#receivedBytes));
   }
 
@@ -153,7 +153,7 @@ export class ResponseSocket implements TurnsChannel {
     return normaliseRoomCode(this.#code) === roomCode;
   }
 
-  /** No new turns: the one that runs may finish. */
+  /** Takes no new turns; the running one may finish. */
   drain(): void {
     const message = "A hub is stopping, or the room has moved to another one. Open a new socket.";
     const error = new HubError("hub_draining", message);
@@ -173,7 +173,7 @@ export class ResponseSocket implements TurnsChannel {
     this.#ws.close(closeCodes.goingAway, `${error.code}: open a new socket to continue`);
   }
 
-  /** The message that is arriving will not be read: nothing can follow it, not even the end of a turn. */
+  /** The arriving message is not read, so nothing can follow it, not even the end of a turn. */
   #cutOff(thrown: unknown, closeCode: number): void {
     const error = this.#asHubError(thrown);
     this.#ending = { error, isAnnounced: false };
@@ -202,12 +202,12 @@ function timeIsOver(lifeMs: number): HubError {
   );
 }
 
-/** A client's control frame is this much longer than its payload: head and mask. RFC 6455 §5.2 */
+/** The head and mask of a client's control frame. RFC 6455 §5.2 */
 const controlFrameBytes = 6;
 
 /**
- * The bytes of a message on its way in. `ws` collects them unseen, so they are counted as they pass: against what the hub
- * may hold, and against the time a body may take. Contract §6.
+ * The bytes of an arriving message. `ws` collects them, so they are counted as they pass: against the memory limit for
+ * bodies, and the time limit for a body. Contract §6.
  */
 export class MessageIntake {
   readonly #bodies: BodyBudget;
@@ -221,7 +221,7 @@ export class MessageIntake {
     this.#limits = limits;
   }
 
-  /** Before `ws` has seen them. @throws HubError `hub_overloaded` */
+  /** Called before `ws` sees the bytes. @throws HubError `hub_overloaded` */
   received(bytes: number, nowMs: number): void {
     this.#bodies.hold(bytes);
     if (this.#bytes === 0) this.#beganMs = nowMs;
@@ -229,12 +229,12 @@ export class MessageIntake {
     this.#lastMs = nowMs;
   }
 
-  /** Some of them were a ping or a pong. */
+  /** Some of the bytes were a ping or a pong. */
   hadControlFrame(payloadBytes: number): void {
     this.#release(Math.min(this.#bytes, payloadBytes + controlFrameBytes));
   }
 
-  /** They were a message, which is whole: from here on its bytes are counted by its new holder. */
+  /** The bytes were a complete message, which its holder counts from now on. */
   hadMessage(): void {
     this.#release(this.#bytes);
   }
@@ -258,7 +258,7 @@ type Due = "nothing" | "ping" | "dead" | "expired";
 
 const maxMissedPings = 2;
 
-/** How long a socket may live, and whether its client still does. Reads no clock. */
+/** How long a socket may stay open, and whether its client still responds. Reads no clock. */
 export class SocketLife {
   readonly #limits: { responseSocketMs: number; responseSocketPingMs: number };
   readonly #openedMs: number;
@@ -274,12 +274,12 @@ export class SocketLife {
     this.#pingedMs = openedMs;
   }
 
-  /** Anything came in. */
+  /** Bytes arrived. */
   heard(): void {
     this.#missedPings = 0;
   }
 
-  /** @param isBehind - the client may find a ping only after much else; its turn watches whether it reads at all */
+  /** @param isBehind - the client would get a ping late; the stall limit of its turn applies instead */
   due(nowMs: number, isBehind: boolean): Due {
     const { responseSocketMs, responseSocketPingMs } = this.#limits;
     if (nowMs - this.#openedMs > responseSocketMs) return "expired";

@@ -18,7 +18,7 @@ const webSocketOptions = {
   closeTimeout: 5_000,
 };
 
-/** Every socket on `/responses` of one hub. */
+/** All sockets on `/responses` of one hub. */
 export class ResponseSockets {
   readonly #deps: ResponseSocketDeps;
   readonly #server: WebSocketServer;
@@ -35,7 +35,7 @@ export class ResponseSockets {
   /**
    * Completes a handshake.
    *
-   * @param input - the room's code as the path has it, and where the client is
+   * @param input - the room's code as in the path, and where the client is
    * @throws HubError `room_not_found`, `bad_request` or `hub_overloaded`
    */
   open(
@@ -67,13 +67,13 @@ export class ResponseSockets {
     });
   }
 
-  /** Deadlines and pings. */
+  /** Checks deadlines and sends pings. */
   tick(nowMs: number): void {
     for (const socket of this.#sockets) socket.tick(nowMs);
   }
 
   /**
-   * The hub stops, or a room has another home: no new turns, and each socket closes when its last one is over.
+   * The hub stops, or a room has another home: sockets take no new turns, and each closes after its running turn.
    *
    * @param roomCode - left out: of all rooms
    */
@@ -83,13 +83,13 @@ export class ResponseSockets {
     }
   }
 
-  /** Sockets still open by now are cut off. */
+  /** Cuts off the sockets that are still open. */
   terminate(): void {
     for (const socket of this.#sockets) socket.terminate();
   }
 }
 
-/** What holds for every turn: not the ids of single requests. */
+/** The headers for every turn, without the ids of single requests. */
 function headersOf(request: IncomingMessage): Record<string, string> {
   const {
     "idempotency-key": _key,

@@ -6,9 +6,9 @@ import { errorBody, retryHeaders } from "../error-response.ts";
 
 /** One client's socket, as a turn writes to it. */
 export interface MessageChannel {
-  /** It has taken less than it was given; its owner calls when it has caught up. */
+  /** The client is behind; the socket's `drain` follows. */
   readonly isBehind: boolean;
-  /** @param onSent - the socket has it, or with an error never will */
+  /** @param onSent - the socket has the message; with an error it never will */
   send(text: string, onSent: (error?: Error | null) => void): void;
   /** Ends the connection at once. */
   terminate(): void;
@@ -26,14 +26,14 @@ const terminalType = /"type"\s*:\s*"response\.(?:completed|incomplete)"/;
 const terminalNames: ReadonlySet<string> = new Set(["response.completed", "response.incomplete"]);
 
 /**
- * The client's side of one turn: the stream that dispatch writes leaves as messages, one event one message. Comments and
- * `[DONE]` are of the stream, not of the conversation, and end here.
+ * The client's side of one turn: each event of the stream that dispatch writes becomes one message. Comments and
+ * `[DONE]` are not sent.
  */
 export class SocketTurn implements ClientResponse {
   readonly #channel: MessageChannel;
   readonly #maxEventBytes: number;
   readonly #reader = createSseReader((event) => this.#pass(event));
-  /** of an event whose end has not come, or of a response that is no stream */
+  /** of an unfinished event, or of a response that is not a stream */
   #pieces: Buffer[] = [];
   #piecesLength = 0;
   #isJson = false;
@@ -42,10 +42,10 @@ export class SocketTurn implements ClientResponse {
   #isLost = false;
   #onHandedOver: (() => void) | undefined;
   isHeadWritten = false;
-  /** undefined unless the response was complete and no failure */
+  /** undefined unless the response was complete and not failed */
   result: TurnResult | undefined;
 
-  /** @param maxEventBytes - a message is sent whole, so an event must be held whole */
+  /** @param maxEventBytes - the longest event: it is held until it is whole, since a message is sent whole */
   constructor(channel: MessageChannel, maxEventBytes: number) {
     this.#channel = channel;
     this.#maxEventBytes = maxEventBytes;
@@ -63,7 +63,7 @@ export class SocketTurn implements ClientResponse {
     if (end > 0) {
       const whole = chunk.subarray(0, end);
       const held = this.#takePieces();
-      // The hub's own words behind pieces of the provider's: their event may be half of one.
+      // The hub writes after pieces of the provider's stream: the event before may be half of one.
       this.#mayBeHalf = typeof bytes === "string" && held.length > 0;
       this.#reader.feed((held.length === 0 ? whole : Buffer.concat([held, whole])).toString());
     }
@@ -99,17 +99,17 @@ export class SocketTurn implements ClientResponse {
     this.#send(data);
   }
 
-  /** What a next turn needs of this one. */
+  /** Notes what the next turn needs of this one. */
   #note(data: string): void {
     try {
       const { type, response } = JSON.parse(data) as { type?: unknown; response?: unknown };
       if (typeof type === "string" && terminalNames.has(type)) this.result = readResult(response);
     } catch {
-      // The provider's own noise; the client gets it as it is, and cannot go on from it.
+      // Not JSON from the provider: the client gets it unchanged, and cannot continue from it.
     }
   }
 
-  /** A response that is no stream, or a refusal in the provider's own words. */
+  /** A response that is not a stream, or the provider's own refusal. */
   respond(
     status: number,
     headers: Record<string, string>,
@@ -129,7 +129,7 @@ export class SocketTurn implements ClientResponse {
     this.#finish(onHandedOver);
   }
 
-  /** A response that came whole, as the event that would have ended its stream. */
+  /** A JSON response, as the event that would have ended its stream. */
   #terminalMessage(body: Buffer): string {
     const text = body.toString("utf8");
     const { response, status } = parseResponse(text);
@@ -156,7 +156,7 @@ export class SocketTurn implements ClientResponse {
 
   readonly #sent = (error?: Error | null): void => {
     this.#unsent--;
-    // A message that never left was not handed over; the end of the socket will say so.
+    // A message that was not sent was not handed over; the end of the socket reports it.
     if (error instanceof Error) this.#isLost = true;
     this.#tellHandedOver();
   };
@@ -209,16 +209,13 @@ function readResult(response: unknown): TurnResult | undefined {
 /** lower-case names */
 type Headers = Record<string, string>;
 
-/**
- * An error of the hub, as a message. Nested and flat, because SDKs differ in which they read, with the headers that an
- * HTTP response would have had.
- */
+/** An error of the hub, as a message. Nested and flat, because SDKs differ, with the headers of an HTTP response. */
 export function errorMessage(error: HubError, headers: Headers): string {
   return render(error.status, errorBody(error).error, { ...retryHeaders(error), ...headers });
 }
 
 /**
- * A provider's refusal in its own words.
+ * A provider's own refusal, as a message.
  *
  * @param body - JSON of OpenAI's shape
  */

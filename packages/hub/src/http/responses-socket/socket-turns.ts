@@ -39,9 +39,9 @@ export interface TurnsChannel extends MessageChannel {
   onStopped(): void;
 }
 
-/** A turn with a participant, or on its way there. */
+/** A turn that is being served. */
 interface RunningTurn {
-  /** undefined until it has begun */
+  /** undefined until it begins */
   dispatch: Dispatch | undefined;
   response: SocketTurn;
   items: Buffer | undefined;
@@ -50,7 +50,7 @@ interface RunningTurn {
 
 const surface = SURFACES.find(({ path }) => path === "responses");
 
-/** The turns of one socket, one after the other, each an ordinary streaming request. */
+/** The turns of one socket, one after the other. Each is an ordinary streaming request. */
 export class SocketTurns {
   readonly #channel: TurnsChannel;
   readonly #client: SocketClient;
@@ -116,7 +116,7 @@ export class SocketTurns {
     bodies.hold(body.length);
     const response = new SocketTurn(this.#channel, limits.responseBodyBytes);
     const turn: RunningTurn = { dispatch: undefined, response, items, goesOnFromMemory };
-    // Before it begins: it may be over by then.
+    // Set before it begins, since it may end at once.
     this.#running = turn;
     const session = sessionKey(inference, room, headers, body);
     turn.dispatch = begin(inference, {
@@ -144,11 +144,11 @@ export class SocketTurns {
     } else if (result !== undefined || turn.goesOnFromMemory) {
       this.#memory.forget();
     }
-    // Not before this turn's last event is sent.
+    // Not before the last event of this turn is sent.
     queueMicrotask(() => this.#advance());
   }
 
-  /** `generate: false`: no request to a provider, but an id to go on from. */
+  /** `generate: false`: sends no request to a provider, and gives the client an id to continue from. */
   #warmUp(message: TurnMessage, { items }: TurnRequest, requestId: string): void {
     const { inference, limits } = this.#deps;
     touchRoom(inference, inference.findRoom(this.#client.code));
@@ -165,7 +165,7 @@ export class SocketTurns {
     }
   }
 
-  /** The client caught up. */
+  /** The client reads again. */
   drained(): void {
     this.#running?.dispatch?.onDrain();
   }
@@ -173,7 +173,7 @@ export class SocketTurns {
   /**
    * Nothing new begins; the turn that runs may finish.
    *
-   * @returns how many turns were waiting and will not come
+   * @returns how many waiting turns are dropped
    */
   stop(): number {
     this.#isStopped = true;

@@ -7,25 +7,25 @@ import type { BodyBudget } from "../../inference/body-budget.ts";
 
 /** A `response.create` message, read. */
 export interface TurnMessage {
-  /** the request's members but for those below, and for what only a socket has */
+  /** the request's members, except those below and those that only a socket has */
   fields: Record<string, unknown>;
   input: unknown;
   /** undefined when the turn begins a conversation */
   previousResponseId: string | undefined;
-  /** The client requests no output yet, only an id to go on from. */
+  /** The client requests no output, only an id to continue from. */
   isWarmUp: boolean;
 }
 
 /** One turn as an ordinary request for a stream. */
 export interface TurnRequest {
   body: RequestBody;
-  /** The conversation up to the response, as items; undefined when the hub does not know all of it. */
+  /** the conversation up to the response, as items; undefined when the hub does not know all of it */
   items: Buffer | undefined;
 }
 
-/** Of the socket, not of the request: `stream` is implied, and nothing runs in the background. */
+/** Members that only a socket has: `stream` is implied, and nothing runs in the background. */
 const socketMembers: ReadonlySet<string> = new Set(["type", "stream", "background", "generate"]);
-/** Where the client names earlier items without sending them. */
+/** Members that name earlier items without containing them. */
 const hiddenContext = ["conversation", "prompt"];
 
 /**
@@ -53,7 +53,7 @@ export function readTurnMessage(message: Buffer): TurnMessage {
     fields: Object.fromEntries(
       Object.entries(members).filter(
         ([name, value]) =>
-          // What is no id is for the provider to refuse.
+          // The provider refuses what is not an id.
           !known.has(name) ||
           (name === "previous_response_id" && !isPrevious && value !== null && value !== ""),
       ),
@@ -76,10 +76,10 @@ function parseMessage(message: Buffer): JsonObject {
 }
 
 /**
- * The request a turn is made into. Its JSON is written anew: the one surface where bytes do not pass as they came.
+ * The request for a turn. Its JSON is written anew: the one surface where bytes do not pass unchanged.
  *
- * @param before - what was said up to the previous response, when the socket remembers it: it goes in front of the input,
- *   and the id stays here. Otherwise the id goes along, for its maker to know or to refuse
+ * @param before - the conversation up to the previous response, when the socket remembers it: it precedes the input,
+ * and the id is not sent. Otherwise the id is sent, and the provider knows or refuses it
  * @throws HubError `invalid_type`, `field_too_large`, `missing_required_parameter` or `request_too_large`
  */
 export function turnRequest(
@@ -128,7 +128,7 @@ function encode(value: object): Buffer {
   try {
     return Buffer.from(JSON.stringify(value));
   } catch (thrown) {
-    // What was parsed without recursion is not always written without it.
+    // The parser has no recursion, the encoder has.
     if (!(thrown instanceof RangeError)) throw thrown;
     throw new HubError("field_too_large", "The message is nested too deeply.");
   }
@@ -145,36 +145,36 @@ function readBody(
       `The turn and its history are larger than ${maxBytes} bytes (limit ROOMHUB_INFERENCE_BODY_BYTES).`,
     );
   }
-  // The socket remembers some of it.
+  // The socket keeps parts of the body.
   const reader = new RequestBodyReader(jsonDepth, false, crc32);
   for (const chunk of chunks) reader.push(chunk);
   return reader.end();
 }
 
 /**
- * The last turn of one socket: what a next one may build upon, though no provider keeps it. Items are JSON without the
- * brackets of their array.
+ * The last turn of one socket, from which the next one may continue although no provider stores it. Items are JSON
+ * without the brackets of their array.
  */
 export class TurnMemory {
   readonly #bodies: BodyBudget;
   readonly #maxBytes: number;
   #turn: { responseId: string; items: Buffer } | undefined;
 
-  /** @param bodies - where the bytes count as held */
+  /** @param bodies - counts the remembered bytes */
   constructor(bodies: BodyBudget, maxBytes: number) {
     this.#bodies = bodies;
     this.#maxBytes = maxBytes;
   }
 
-  /** Everything said up to this response, and the response; undefined when it is not the remembered one. */
+  /** The conversation including this response; undefined for any response but the remembered one. */
   itemsUpTo(responseId: string): Buffer | undefined {
     return this.#turn?.responseId === responseId ? this.#turn.items : undefined;
   }
 
   /**
-   * In place of the turn before.
+   * Replaces the turn before.
    *
-   * @returns whether there was room; if not, nothing is remembered
+   * @returns whether there was room; otherwise nothing is remembered
    */
   remember(responseId: string, parts: readonly Buffer[]): boolean {
     this.forget();
@@ -183,7 +183,7 @@ export class TurnMemory {
     try {
       this.#bodies.hold(items.length);
     } catch (thrown) {
-      // Requests come first: this turn just cannot be continued by its id.
+      // Requests take precedence: this turn cannot be continued by its id.
       if (thrown instanceof HubError) return false;
       throw thrown;
     }
@@ -200,13 +200,16 @@ export class TurnMemory {
 
 const comma = Buffer.from(",");
 
-/** Lists of items, one behind the other. */
+/** Concatenates lists of items. */
 function joinItems(parts: readonly Buffer[]): Buffer {
   const filled = parts.filter(({ length }) => length > 0);
   return Buffer.concat(filled.flatMap((part, index) => (index === 0 ? [part] : [comma, part])));
 }
 
-/** What a response repeats of its request, with OpenAI's defaults. Open Responses 2026-04-24, ResponseResource */
+/**
+ * The members of a request that its response repeats, with OpenAI's defaults. Open Responses 2026-04-24,
+ * ResponseResource
+ */
 const echoed: Record<string, unknown> = {
   instructions: null,
   max_output_tokens: null,
@@ -238,8 +241,8 @@ const noUsage = {
 };
 
 /**
- * The response to a turn with `generate: false`: complete, without output, and its id is one that the next turn may go on
- * from. The hub makes it, since no provider gets the request.
+ * The response to a turn with `generate: false`: complete and without output. The next turn may continue from its id.
+ * The hub makes it, since no provider gets the request.
  *
  * @param nowMs - epoch ms
  * @returns the messages, in order

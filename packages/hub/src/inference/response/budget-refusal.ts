@@ -2,9 +2,9 @@ import { HubError } from "../../errors.ts";
 import type { HeaderMap } from "./response-headers.ts";
 import { readProviderError } from "./refusal.ts";
 
-/** A day of 25 hours, when clocks are set back: an agent is not believed for longer. */
+/** A day of 25 hours, when clocks are set back: the longest rest that an agent can ask for. */
 const longestRestMs = 25 * 60 * 60_000;
-/** of a budget, where its agent does not say */
+/** the rest for a used-up budget when the agent names none */
 export const defaultRestMs = 60_000;
 const maxMessageLength = 512;
 

@@ -1,4 +1,4 @@
-/** Each names a fault of the request; none of them appears in the errors of a server in trouble. */
+/** Each text names a fault of the request, and none appears in the errors of a failing server. */
 const mistakes: readonly RegExp[] = [
   // nlohmann's parser, on a body or a field of it
   /\[json\.exception\./,

@@ -5,7 +5,7 @@ import { checkClient } from "./deadline.ts";
 
 const comment = ": keepalive\n\n";
 
-/** Writes to one client, and knows since when the client has read nothing and since when it was sent nothing. */
+/** Writes to one client, and notes since when the client has read nothing and was sent nothing. */
 export class ClientWriter {
   readonly client: ClientResponse;
   readonly #limits: Limits;
@@ -31,7 +31,7 @@ export class ClientWriter {
     this.#lastProcessingMs = startedMs;
   }
 
-  /** The client takes more at once. */
+  /** The client takes more now. */
   get isWritable(): boolean {
     return this.#isWritable;
   }
@@ -51,7 +51,7 @@ export class ClientWriter {
     if (!this.#isWritable) this.#blockedMs ??= this.#lastWriteMs;
   }
 
-  /** From here on the client must take what is left, within the stall limit. */
+  /** From now on the client must read the rest within the stall limit. */
   finish(): void {
     this.#isFinishing = true;
     this.#blockedMs ??= this.#nowMs();
@@ -59,7 +59,7 @@ export class ClientWriter {
 
   drained(nowMs: number): void {
     this.#isWritable = true;
-    // The last bytes must leave too.
+    // The last bytes must be read too.
     this.#blockedMs = this.#isFinishing ? nowMs : undefined;
   }
 
@@ -68,7 +68,7 @@ export class ClientWriter {
     checkClient(this.#limits, nowMs, this.#blockedMs);
   }
 
-  /** A stream has waited for its response for so long that proxies in between give up. Contract §4, "Waiting". */
+  /** A stream has waited so long for its response that proxies would give up. Contract §4, "Waiting". */
   isCommitDue(nowMs: number): boolean {
     const { earlyCommitMs } = this.#limits;
     return (
@@ -82,7 +82,7 @@ export class ClientWriter {
   }
 
   /**
-   * Long prompts die in proxies and SDKs that wait for a byte. Contract §4, "Waiting".
+   * Keeps proxies and SDKs from giving up during long prompts. Contract §4, "Waiting".
    *
    * @param mayWrite - the stream is between two events, or has not begun
    * @param keepalive - an event that this stream's clients wait for; default: a comment

@@ -44,7 +44,7 @@ type State =
 const idle: State = { kind: "idle" };
 
 const maxRefusalBytes = 64 * 1024;
-/** An error frame after nothing but comments. */
+/** The context of an error frame after comments alone. */
 const nothingSent = { isMidEvent: false, nextSequenceNumber: 0, response: undefined };
 
 /** Delivers one response to the client, whichever attempt it comes from, and keeps the connection alive until then. */
@@ -81,7 +81,7 @@ export class Delivery {
     return this.#relayed?.firstContentMs;
   }
 
-  /** the same, but not of a stream whose bytes so far are no content */
+  /** the same, but undefined for a stream whose bytes so far are not content */
   get contentMs(): number | undefined {
     return this.#state.kind === "stream" ? this.#state.stream.contentMs : this.firstContentMs;
   }
@@ -127,7 +127,7 @@ export class Delivery {
     this.#state = { kind: "waiting", sinceMs: this.#lastByteMs };
   }
 
-  /** The attempt failed, and the request waits for the next: nothing is expected of a provider meanwhile. */
+  /** The attempt failed and the request waits for the next: no deadline of a provider applies. */
   leave(): void {
     this.#state = idle;
   }
@@ -230,7 +230,7 @@ export class Delivery {
   }
 
   /**
-   * The path broke. After `[DONE]` or a terminal event the response is complete all the same. Contract §4.
+   * The path was lost. After `[DONE]` or a terminal event the response is complete nevertheless. Contract §4.
    *
    * @throws HubError `error` in every other case
    */
@@ -254,7 +254,7 @@ export class Delivery {
   }
 
   /**
-   * Sends the client the provider's own refusal. Contract §6.
+   * Sends the provider's own refusal to the client. Contract §6.
    *
    * @param text - its body, scrubbed of the participant's secrets
    * @throws HubError when the refusal concerns the participant, not the request
@@ -277,12 +277,12 @@ export class Delivery {
     return readRefusal(this.#servedBy().participantId, status, text, this.#errorShape);
   }
 
-  /** The headers of a refusal that may pass, for example `retry-after`. Contract §4. */
+  /** The headers of a refusal that may be relayed, for example `retry-after`. Contract §4. */
   refusalHints(): HeaderMap {
     return this.#state.kind === "refusal" ? forwardResponseHeaders(this.#state.head.headers) : {};
   }
 
-  /** The headers are written and the response cannot be completed: the client must notice. */
+  /** The headers are written and the response cannot be completed: makes the client notice. */
   breakOff(error: HubError): void {
     // A frame inside JSON, or after the last byte, would be part of the response.
     const cannotTakeFrame = this.#writer.isFinishing || this.#state.kind === "json";

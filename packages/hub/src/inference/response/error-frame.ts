@@ -3,14 +3,14 @@ import { anthropicErrorBody } from "../../anthropic-error.ts";
 import type { HubError } from "../../errors.ts";
 
 interface FrameContext {
-  /** part of an unfinished event already left */
+  /** part of an unfinished event was sent */
   isMidEvent: boolean;
   nextSequenceNumber: number;
   response: Record<string, unknown> | undefined;
 }
 
 /**
- * How a stream that broke ends, so that every SDK throws instead of taking it for complete. Contract §4.
+ * How a broken stream ends, so that every SDK throws instead of taking it as complete. Contract §4.
  *
  * Chat reads a top-level `error`. Responses clients differ: some read the nested form, some the flat one, so one event
  * carries both, and `response.failed` follows when a response object was relayed. Clients of Anthropic's messages read

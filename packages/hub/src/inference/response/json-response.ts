@@ -14,8 +14,8 @@ const wanted = new WantedKeys([
 const heldBytes = 64 * 1024;
 
 /**
- * A JSON response on its way to the client. A small one is held until it is known to be whole JSON; a longer one flows
- * on after 64 KiB, and a fault then can only break the connection. Contract §6.
+ * A JSON response on its way to the client. A small one is held until it is complete JSON; a longer one is relayed
+ * after 64 KiB, and a later fault can only break the connection. Contract §6.
  */
 export class JsonResponse {
   readonly #scanner = new JsonScanner({ wanted, maxDepth: 512 });
@@ -109,7 +109,7 @@ function shortValue(member: JsonMember | undefined): unknown {
   return member === undefined ? undefined : valueOf(member);
 }
 
-/** What a top-level `error` says; undefined when it says that there is none. */
+/** The message of a top-level `error`; undefined when it says that there is none. */
 function errorIn(member: JsonMember | undefined): string | undefined {
   if (member === undefined) return undefined;
   if (member.raw === undefined) return "no short message";

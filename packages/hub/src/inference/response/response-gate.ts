@@ -1,7 +1,7 @@
 import { HubError } from "../../errors.ts";
 import type { ResponseHead } from "../upstream.ts";
 
-/** What kind of response a provider's status and headers announce. */
+/** The kind of response that a provider's status and headers announce. */
 export type ResponseKind = "stream" | "json" | "refusal";
 
 const json = /^application\/(?:[\w.+-]+\+)?json\b/i;

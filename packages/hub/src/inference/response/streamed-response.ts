@@ -30,7 +30,7 @@ interface StreamSettings {
   onFirstEvent: FirstEvent;
 }
 
-/** A provider that has sent `[DONE]` closes within milliseconds; some servers leave the connection open. */
+/** After `[DONE]` a provider closes within milliseconds; some servers leave the connection open. */
 const leftOpenMs = 2_000;
 
 const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
@@ -49,7 +49,7 @@ export class StreamedResponse {
   #hasHiddenTimings = false;
   #usage: Usage = {};
   #outputTokens = 0;
-  /** `lastByteMs` of the last check by {@link isLeftOpen}: the check parses the end of the stream */
+  /** `lastByteMs` at the last check by {@link isLeftOpen}, which parses the end of the stream */
   #checkedMs = 0;
 
   /** @param writer - its client has the headers already */
@@ -76,7 +76,7 @@ export class StreamedResponse {
     return this.#observer.firstContentMs ?? this.#firstByteMs;
   }
 
-  /** the same; undefined while there was no content */
+  /** the same; undefined before any content */
   get contentMs(): number | undefined {
     return this.#observer.firstContentMs;
   }
@@ -96,12 +96,12 @@ export class StreamedResponse {
     return this.#usage;
   }
 
-  /** The chunk that was hidden carries `timings`, which are on a visible one when usage was not requested. */
+  /** The hidden chunk has `timings`, which are on a visible chunk when usage was not requested. */
   get hasHiddenTimings(): boolean {
     return this.#hasHiddenTimings;
   }
 
-  /** A comment may be put here. */
+  /** A comment may be inserted here. */
   get isBetweenEvents(): boolean {
     return this.#observer.isBetweenEvents;
   }
@@ -177,7 +177,7 @@ export class StreamedResponse {
   }
 
   /**
-   * Whether the stream has said that it is complete, and its path has been silent since. Checks once per silence.
+   * Whether the stream is complete by its own end and its path has been silent since. Checks once per silence.
    *
    * @param lastByteMs - when the provider last sent anything
    */

@@ -1,11 +1,11 @@
 import { isFull } from "../../domain/slots.ts";
 import type { Participant } from "../../domain/participant.ts";
 
-/** A waiting request, as far as its owner's participants are concerned. */
+/** A waiting request whose sender may own candidates. */
 interface OwnEntry {
   /** the participants that could serve it */
   readonly candidates: readonly Participant[];
-  /** those of them whose owner sent it, and wants its own requests first */
+  /** the candidates whose owner sent it, and who serve their owner first */
   readonly owned: readonly Participant[];
   /** @param only - see `QueueEntry` */
   tryToLeave(only?: Participant): boolean;
@@ -17,7 +17,7 @@ interface OwnEntry {
  */
 export class OwnFirst<Entry extends OwnEntry> {
   readonly #waiting = new Set<Entry>();
-  /** The next slot is for others, as far as they can use it. */
+  /** participants whose next slot is for other senders, if they can use it */
   readonly #owed = new Set<Participant>();
 
   add(entry: Entry): void {
@@ -40,12 +40,12 @@ export class OwnFirst<Entry extends OwnEntry> {
     }
   }
 
-  /** An owner's request that comes behind the others this time. */
+  /** Whether it is an owner's request that comes behind the others this time. */
   isDeferred({ owned }: Entry): boolean {
     return this.#owed.size > 0 && owned.some((one) => this.#owed.has(one) && !isFull(one));
   }
 
-  /** Lets an entry go by its turn. @returns whether it no longer waits */
+  /** Lets an entry go in its turn. @returns whether it no longer waits */
   goes(entry: Entry): boolean {
     if (this.#owed.size === 0) return entry.tryToLeave();
     const { candidates, owned } = entry;

@@ -1,9 +1,9 @@
 import { type ClientIdentity, clientText, isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
 import type { TurnTaker } from "./turns.ts";
 
-/** Where a request comes from, and from whom. Contract §3, "Names". */
+/** Who sends a request, and from where. Contract §3, "Names". */
 export class Sender implements TurnTaker {
-  /** by which clients take turns; never shown */
+  /** the address by which clients take turns; never shown */
   readonly address: string;
   /** its fingerprint, 8 hex digits */
   readonly addressId: string;
@@ -28,14 +28,14 @@ export class Sender implements TurnTaker {
   }
 }
 
-/** By which persons of one address take turns. */
+/** The text by which the persons of one address take turns. */
 function personOf(client: ClientIdentity): string {
   return clientText(client) ?? "";
 }
 
-/** What may show that a request comes from the owner of a participant. Contract §3, "Own requests first". */
+/** What can prove that a request comes from the owner of a participant. Contract §3, "Own requests first". */
 interface OwnerProof {
-  /** where it came from without a proxy; undefined behind one, and where addresses prove nothing */
+  /** the address of a request without a proxy; undefined behind one, and where addresses prove nothing */
   readonly ownAddress: string | undefined;
   /** a value beginning `rhc_`, right or wrong */
   readonly clientKey: string | undefined;
@@ -47,24 +47,24 @@ export interface Source extends Pick<OwnerProof, "ownAddress"> {
   readonly throttleKey: string;
 }
 
-/** What a client's headers claim, as they came: never shown. */
+/** What a client's headers claim, unchanged; never shown. */
 export interface Claims {
   /** `Authorization`, else `x-api-key` */
   readonly key: string | undefined;
   readonly user: string | undefined;
-  /** a value beginning `rhc_` in one of both */
+  /** a value with the prefix `rhc_` in one of both */
   readonly clientKey: string | undefined;
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const maxRemembered = 1_024;
-/** `Bearer` alone is what a client sends whose key is empty. */
+/** A client with an empty key sends `Bearer` alone. */
 const bearer = /^bearer(?: +(.*))?$/i;
 /** The beginning of a participant token, a client key or a host token. */
 const ownCredential = /^rh[pch]_/;
 const clientKey = /^(?:bearer +)?(rhc_\S+)$/i;
-/** What the documentation uses where a client requires some key: the same for everyone. */
+/** The documentation's key for clients that require one: the same for all people. */
 const placeholderKey = "roomhub";
 const nothing: ClientIdentity = Object.freeze({ kind: "none", id: "" });
 
@@ -79,7 +79,7 @@ export function claimsOf(headers: Headers): Claims {
   };
 }
 
-/** Finds out who sends a request. A fingerprint is computed once per value, as long as that value is in use. */
+/** Identifies the senders of requests. A fingerprint is computed once per value while the value is in use. */
 export class Senders {
   readonly #fingerprint: (purpose: string, value: string) => string;
   readonly #addressIds = new RecentValues<string>(maxRemembered);
@@ -91,9 +91,7 @@ export class Senders {
     this.#fingerprint = (purpose, value) => keyedHash(purpose, value).slice(0, 8);
   }
 
-  /**
-   * @param bodyUser - the user that the body names; one in a header wins
-   */
+  /** @param bodyUser - the user that the body names; a header takes precedence */
   senderOf(
     { throttleKey, ownAddress }: Source,
     { key, user, clientKey }: Claims,
@@ -103,7 +101,7 @@ export class Senders {
     const named = user ?? bodyUser;
     const identity = named === undefined ? client : this.#withUser(client, named);
     const proof = { ownAddress, clientKey };
-    // The fingerprint: it takes turns with the same address at other hubs.
+    // A fingerprint, so that it takes turns with the same address at other hubs.
     const addressId = this.#addressIdOf(throttleKey);
     return new Sender(addressId, addressId, identity, proof);
   }
@@ -165,12 +163,12 @@ function textOf(header: string | readonly string[] | undefined): string | undefi
   return text === "" ? undefined : text;
 }
 
-/** A longer key would make the memory depend on what clients send. */
+/** With longer keys the memory would depend on what clients send. */
 const maxKeyLength = 256;
 
 /**
- * The values that were used last: at least `size` of them, at most twice as many. Two maps that take turns, because to
- * move an entry on each use costs more than the lookup.
+ * The values used last: at least `size` of them, at most twice as many. Two maps take turns, because moving an entry on
+ * each use costs more than the lookup.
  */
 export class RecentValues<Value> {
   readonly #size: number;

@@ -1,6 +1,6 @@
 /** What decides whose turn it is. */
 export interface TurnTaker {
-  /** one address, one turn, under whatever names it sends */
+  /** one address has one turn, whatever names it uses */
   readonly address: string;
   /** the client within its address, and its user */
   readonly person: string;
@@ -11,11 +11,11 @@ export interface TurnTaker {
  * a person first come, first served. Contract §3, "Turns".
  */
 export class Turns<Entry extends TurnTaker> {
-  /** ahead of all turns, the one that came last first */
+  /** ahead of all turns, the latest first */
   readonly #first: Entry[] = [];
   readonly #addresses = new TurnOrder<TurnOrder<Entry[]>>();
 
-  /** @param running - those that have what it waits for: the others of their address and person are behind those that have nothing */
+  /** @param running - the holders of what it waits for: their address and person come behind those that hold nothing */
   add(entry: Entry, running: readonly TurnTaker[]): void {
     const { address, person } = entry;
     const near = running.filter((one) => one.address === address);
@@ -32,7 +32,7 @@ export class Turns<Entry extends TurnTaker> {
     }
   }
 
-  /** For an entry that had its turn before. */
+  /** Adds an entry that had its turn before. */
   addFirst(entry: Entry): void {
     this.#first.unshift(entry);
   }
@@ -49,7 +49,7 @@ export class Turns<Entry extends TurnTaker> {
     return true;
   }
 
-  /** All that wait, in the order in which they would go if each could: newcomers and busy models change it. */
+  /** All waiting entries, in the order in which they would go if each could: newcomers and busy models change it. */
   inOrder(): Entry[] {
     const addresses = this.#addresses
       .turns()
@@ -58,7 +58,7 @@ export class Turns<Entry extends TurnTaker> {
   }
 
   /**
-   * Lets the entries go that had their turn before, and one of each address, as far as they can.
+   * Lets the entries go that had their turn before, and one entry of each address, as far as they can.
    *
    * @param goes - whether it goes now; may remove it, and others
    * @returns whether any went
@@ -83,8 +83,8 @@ export class Turns<Entry extends TurnTaker> {
 }
 
 /**
- * Lists whose entries go one by one, each list having one turn after the other from its own on. At the same turn, a list
- * that has had fewer of them meanwhile has waited for it longer.
+ * Merges lists: the first entry of a list has the list's turn, each next entry the turn after it. At the same turn, a
+ * list that has had fewer turns meanwhile has waited longer.
  */
 function interleaved<Entry>(lists: readonly { turn: number; member: readonly Entry[] }[]): Entry[] {
   const places = lists.flatMap(({ turn, member }) =>
@@ -101,17 +101,17 @@ function take<Entry>(entries: Entry[], entry: Entry): boolean {
 }
 
 const maxRemembered = 1_024;
-/** A member with a later turn waits for so many newcomers, and no more. */
+/** A member with a later turn waits for at most so many newcomers. */
 const maxServedPerTurn = 16;
 
 /**
- * Members that wait, in the order of their turns. Turns are numbered; a member that had its turn gets the next number,
- * and one that comes anew the number that is being served: it waits for at most one turn of each other. After start-time
- * fair queueing (Goyal, Vin, Cheng 1996), with every request of the same size.
+ * Waiting members, in the order of their turns. Turns are numbered: a member that had its turn gets the next number, a
+ * new member the number being served, so that it waits for at most one turn of each other member. After start-time fair
+ * queueing (Goyal, Vin, Cheng 1996), with every request of the same size.
  */
 class TurnOrder<Member> {
   readonly #waiting = new Map<string, { turn: number; readonly member: Member }>();
-  /** the next turns of members that do not wait now */
+  /** the next turns of members that are not waiting */
   readonly #later = new Map<string, number>();
   /** the turn that is being served */
   #current = 0;
@@ -127,7 +127,7 @@ class TurnOrder<Member> {
 
   /**
    * @param key - not waiting yet
-   * @param hadTurn - one that is not remembered had its turn already
+   * @param hadTurn - a member that is not remembered had its turn already
    */
   add(key: string, member: Member, hadTurn: boolean): void {
     const turn = this.#later.get(key) ?? (hadTurn ? this.#current + 1 : 0);
@@ -142,7 +142,7 @@ class TurnOrder<Member> {
     this.#remember(key, place.turn);
   }
 
-  /** A member had its turn, whether or not it still waits. */
+  /** A member had its turn, waiting still or not. */
   served(key: string): void {
     const place = this.#waiting.get(key);
     const turn = place?.turn ?? this.#later.get(key) ?? this.#current;
@@ -150,12 +150,12 @@ class TurnOrder<Member> {
     else if (++this.#servedInTurn >= maxServedPerTurn) this.#begin(this.#current + 1);
     if (place === undefined) return this.#remember(key, turn + 1);
     place.turn = turn + 1;
-    // Behind those that wait for the same turn.
+    // Behind the members that wait for the same turn.
     this.#waiting.delete(key);
     this.#waiting.set(key, place);
   }
 
-  /** A copy: by turn, then by how long they wait for it. */
+  /** A copy, by turn, then by time of waiting. */
   inOrder(): Member[] {
     return this.turns().map(({ member }) => member);
   }
