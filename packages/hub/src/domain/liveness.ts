@@ -1,11 +1,11 @@
 import type { Participant } from "./participant.ts";
 
 /**
- * Which participants are overdue, without looking at all of them. Interface §3: silence of exactly 30 000 ms is still alive.
+ * Finds overdue participants without looking at all of them. Interface §3: silence of exactly 30 000 ms is still alive.
  *
- * Participants wait in buckets by the time their silence would be too long. A sign of life only writes `lastSeenMs`;
- * when a bucket's time has come, each in it is either overdue or moves to the bucket of its new deadline. So a
- * participant costs one step per deadline, however many signs of life it gives.
+ * Participants are in buckets by their deadline. A sign of life only writes `lastSeenMs`; at the time of a bucket, each
+ * of its participants is overdue or moves to the bucket of its new deadline. So a participant costs one step per
+ * deadline, however many signs of life it gives.
  */
 export class LivenessTracker {
   readonly #buckets = new Map<number, Set<Participant>>();
@@ -14,13 +14,13 @@ export class LivenessTracker {
   readonly #bucketMs: number;
   #nextBucket = 0;
 
-  /** @param bucketMs - how late a deadline may be noticed, beside the caller's own period */
+  /** @param bucketMs - how late a deadline may be noticed, in addition to the caller's period */
   constructor(offlineAfterMs: number, bucketMs: number) {
     this.#offlineAfterMs = offlineAfterMs;
     this.#bucketMs = bucketMs;
   }
 
-  /** Begins to watch an online participant, or does so again. */
+  /** Begins to watch an online participant, or watches it from its new deadline. */
   watch(participant: Participant): void {
     this.forget(participant);
     const deadlineMs = participant.presence.lastSeenMs + this.#offlineAfterMs;
@@ -41,7 +41,7 @@ export class LivenessTracker {
   }
 
   /**
-   * Takes out those that have been silent for too long. Reads no clock and changes no participant.
+   * Takes the participants that have been silent for too long. Reads no clock.
    *
    * @param nowMs - on the same clock as `lastSeenMs`
    */
@@ -51,7 +51,7 @@ export class LivenessTracker {
     const due = [...this.#buckets.keys()].filter((index) => index <= current).sort((a, b) => a - b);
     this.#nextBucket = current + 1;
     for (const participant of due.flatMap((index) => [...(this.#buckets.get(index) ?? [])])) {
-      // After a freeze the clock is set back: a sign of life may then lie in the future.
+      // After a freeze the clock is set back, so a sign of life may lie in the future.
       participant.presence.lastSeenMs = Math.min(participant.presence.lastSeenMs, nowMs);
       if (nowMs - participant.presence.lastSeenMs > this.#offlineAfterMs) {
         this.forget(participant);

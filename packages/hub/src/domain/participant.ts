@@ -15,20 +15,20 @@ import type { Pace } from "./placement/pace.ts";
 
 /** Who registered a participant, and from where. Decides what the hub may dial for it, and who may change it. */
 export interface Registrant {
-  /** normalised peer address; undefined when a stranger's proxy hides it */
+  /** normalised peer address; undefined when an untrusted proxy hides it */
   readonly address: string | undefined;
   /** the request carried an `Origin` header: a web page made it */
   readonly hasOrigin: boolean;
   /** whose registrations count together */
   readonly throttleKey: string;
-  /** where it registered, when that was at another computer: loopback and private addresses were that one's */
+  /** the computer where it registered, when that is another one: loopback and private addresses mean that computer */
   readonly computer?: string | undefined;
 }
 
 /** As sent; further keys are kept. */
 type DeclaredCapabilities = NonNullable<JoinRequest["capabilities"]>;
 
-/** What a participant says of itself at join. */
+/** What a participant declares at join. */
 export interface Registration {
   id: string;
   nickname: string;
@@ -40,30 +40,30 @@ export interface Registration {
   endpointOrigin: string;
   specs: Specs;
   config: ParticipantConfig;
-  /** Its own word, which nothing that is learned overrules. */
+  /** declared, and never overruled by what is learned */
   declaredCapabilities: DeclaredCapabilities;
-  /** It announced a tunnel: never dialled directly. */
+  /** It announced a tunnel: the hub never dials it. */
   isTunnelOnly: boolean;
-  /** `probe`: the hub asks its endpoint for signs of life. */
+  /** `probe`: the hub probes its endpoint for signs of life */
   liveness: Liveness | undefined;
-  /** It leaves requests for any participant to the others, see `isLeftToOthers`. */
+  /** It leaves requests for any participant to other participants, see `isLeftToOthers`. */
   isStandIn: boolean;
   registrant: Registrant;
   tokenDigest: Uint8Array;
-  /** SHA-256 of the secret that it has in common with others at the same model server; undefined for none */
+  /** SHA-256 of the secret that it shares with other participants of the same model server; undefined for none */
   machineDigest: Uint8Array | undefined;
   /** the same for all participants of one agent process; undefined when it names none */
   agentId: string | undefined;
-  /** SHA-256 of the key that shows its owner's requests; undefined unless these go first */
+  /** SHA-256 of the key that proves its owner's requests; undefined unless these go first */
   clientKeyDigest: Uint8Array | undefined;
 }
 
-/** What is known of the model server at a path's end. */
+/** What is known of the model server at the end of a path. */
 export interface PathVerdict {
   readiness: Readiness;
-  /** why no request goes there now, for people; may be empty */
+  /** why it gets no request now, for people; may be empty */
   problem: string;
-  /** ms on the hub's clock: `readiness` has been the same since then */
+  /** ms on the hub's clock since when `readiness` is the same */
   sinceMs: number;
 }
 
@@ -74,74 +74,74 @@ export type DirectPath =
   | ({ kind: "answered" } & PathVerdict)
   | { kind: "failed"; reason: string };
 
-/** The participant's own tunnel, as far as routing cares. */
+/** The participant's tunnel, as far as routing needs it. */
 type TunnelPath = { kind: "closed" } | ({ kind: "open" } & PathVerdict) | TunnelGap;
 
-/** Its connection is lost, and its streams wait for the agent to dial again. */
+/** The connection of the tunnel is lost, and its streams wait for the agent to dial again. */
 export interface TunnelGap {
   kind: "interrupted";
-  /** that wait, as of when the connection was lost */
+  /** streams that wait, counted when the connection was lost */
   streams: number;
-  /** ms on the hub's clock: the connection is lost since then */
+  /** ms on the hub's clock when the connection was lost */
   sinceMs: number;
-  /** what it goes back to */
+  /** the verdict when it resumes */
   before: PathVerdict;
 }
 
 /**
- * How a participant's credentials have done so far. Another object takes its place when the credentials or the endpoint
- * change, so that an answer to the old ones says nothing about the new.
+ * Whether a participant's credentials work. Replaced when the credentials or the endpoint change, so that a response to
+ * the old ones says nothing about the new.
  */
 export interface CredentialUse {
   /** A call with them had a 2xx response. */
   haveWorked: boolean;
-  /** While its model server refuses them: when one request may find out whether it still does. */
+  /** While its model server refuses them: when one request may try them again. */
   trial: { dueMs: number; nextDelayMs: number } | undefined;
 }
 
-/** What a participant's model server reports of the requests that it runs at once, to its agent or to the hub. */
+/** What a participant's model server reports of its slots, to its agent or to the hub. */
 export interface ReportedLoad {
   /** undefined where it reports none */
   limit: number | undefined;
   limitFrom: Extract<LimitSource, "engine" | "learned">;
-  /** slots busy with something else than requests of this hub */
+  /** slots that are busy with other work than requests of this hub */
   elsewhere: number;
 }
 
 /**
- * What participants in front of the same model server share: its slots, whatever the models, rooms and tunnels. Contract
- * §3, "Machines".
+ * What participants of the same model server share: its slots, whatever their models, rooms and tunnels. Contract §3,
+ * "Machines".
  */
 export interface Machine {
   /** 8 hex digits, as listings show it */
   readonly id: string;
   readonly members: ReadonlySet<Participant>;
-  /** requests that run there, of all members */
+  /** running requests of all members */
   active: number;
   /** when they began, in ms on the hub's clock, in any order */
   readonly startedMs: number[];
-  /** requests that may run there at once; infinite for a server that has no slots to share */
+  /** requests that may run at once; infinite for a server without shared slots */
   limit: number;
 }
 
-/** What the limit of a machine follows from, as far as some of its participants say. */
+/** The figures that the limit of a machine follows from. */
 export interface MachineLimits {
-  /** by the model server; 0 for none */
+  /** reported by the model server; 0 for none */
   readonly reported: number;
-  /** by each of their agents once, added up; undefined when none declares one */
+  /** declared by each agent once, added up; undefined when none declares one */
   readonly declared: number | undefined;
-  /** the most that is assumed for one of them; 1 when nothing is */
+  /** the largest limit that is assumed for one participant; 1 when none is */
   readonly most: number;
 }
 
-/** What was known of a participant where it had joined, and was given to no one: its next join has to bring it. */
+/** Secrets of a participant that the hub it joined did not store: its next join has to send them. */
 export interface Withheld {
   readonly authHeaders: boolean;
   readonly instructions: boolean;
   readonly machineSecret: boolean;
 }
 
-/** What its next signs bring. */
+/** What has to come from a participant that joined at another hub. */
 interface Returning extends Withheld {
   /** It has sent a heartbeat and not dialled yet. */
   readonly isHeard?: true;
@@ -207,11 +207,11 @@ export interface Load {
   restsUntilMs: number | undefined;
 }
 
-/** When it was there. */
+/** Whether and when the participant is there. */
 export interface Presence {
   /** by its signs of life alone */
   status: Exclude<ParticipantStatus, "unavailable">;
-  /** It joined elsewhere and was not heard of here yet, or has not brought this again; undefined for all others. */
+  /** It joined at another hub, and has not dialled here yet or not sent its secrets again; undefined for all others. */
   returning: Returning | undefined;
   /** epoch ms */
   joinedAt: number;
@@ -274,28 +274,28 @@ export function idleLoad(): Load {
   };
 }
 
-/** Who has a slot: a client, by its address and by what it reveals of itself. */
+/** The holder of a slot: a client, by its address and its name. */
 export interface SlotHolder {
   readonly address: string;
   readonly person: string;
 }
 
-/** Its model server reports which models it has loaded, and this one is not among them. */
+/** Whether its model server reports its loaded models, without this one. */
 export function mustLoad({ learned, model }: Participant): boolean {
   const { loadedModels } = learned;
   return loadedModels !== undefined && !loadedModels.some((one) => isSameModel(one, model));
 }
 
 /**
- * Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer; it is not used while a lost
- * tunnel may come back. Contract §1.
+ * Interface §2: live and ready. On a direct path, the last probe or call got an HTTP response; it is not used while an
+ * interrupted tunnel may resume. Contract §1.
  */
 export function isConnected({ paths }: Participant): boolean {
   const { tunnel, direct } = paths;
   return tunnel.kind === "open" || (tunnel.kind === "closed" && direct.kind === "answered");
 }
 
-/** Who declares `unknown` leaves it to be found out. */
+/** Merges declared and found capabilities. Declaring `unknown` leaves a capability to be found out. */
 export function capabilitiesOf(
   declared: DeclaredCapabilities,
   found: Readonly<Record<string, CapabilityValue>>,
@@ -320,7 +320,7 @@ const partOf: Readonly<Record<string, string | undefined>> = {
   responsesInputTokens: "openResponses",
 };
 
-/** `unknown` is tried; keys beyond the two of the interface are judged the same way. */
+/** `unknown` counts as possible. Keys beyond the two of the interface are judged the same way. */
 export function capabilityOf({ learned }: Participant, name: string): CapabilityValue {
   const { capabilities } = learned;
   const whole = partOf[name];

@@ -1,7 +1,7 @@
 import { PAUSED_REASON, type Readiness } from "@roomhub/protocol";
 import type { Participant, PathVerdict, TunnelGap, Withheld } from "./participant.ts";
 
-/** The verdict on its model server, whichever path leads there. Without a path, or offline, it is `down`. */
+/** The verdict on its model server over any path. Without a path, or offline, it is `down`. */
 export function readinessOf(participant: Participant): Readiness {
   const { isTunnelOnly } = participant;
   const { status, returning } = participant.presence;
@@ -11,7 +11,7 @@ export function readinessOf(participant: Participant): Readiness {
     return isTunnelOnly || isComplete(returning) ? "loading" : "needs-credentials";
   }
   if (tunnel.kind === "open") return tunnel.readiness;
-  // New requests wait until it is back, as running ones do.
+  // New requests wait until it resumes, as running ones do.
   if (tunnel.kind === "interrupted") return "loading";
   switch (direct.kind) {
     case "answered":
@@ -24,15 +24,16 @@ export function readinessOf(participant: Participant): Readiness {
   }
 }
 
-/** Whether there is something that only its next join can bring. */
+/** Whether nothing is missing that only its next join can send. */
 export function isComplete({ authHeaders, instructions, machineSecret }: Withheld): boolean {
   return !authHeaders && !instructions && !machineSecret;
 }
 
 /**
- * Whether a request may go there now. One that needs credentials is tried again at intervals, see {@link updateTrial}.
+ * Whether it can get a request now. A participant that needs credentials is tried at intervals, see {@link
+ * updateTrial}.
  *
- * @param nowMs - called only for a participant whose trial may be due, or whose budget was used up
+ * @param nowMs - called only when a trial may be due, or a budget was used up
  */
 export function isRoutable(participant: Participant, nowMs: () => number): boolean {
   const readiness = readinessOf(participant);
@@ -44,7 +45,7 @@ export function isRoutable(participant: Participant, nowMs: () => number): boole
   return trial !== undefined && trial.dueMs <= nowMs();
 }
 
-/** Its agent refuses requests for its budget now. Contract §3, "Budgets". */
+/** Whether its agent refuses requests for its budget now. Contract §3, "Budgets". */
 export function isResting({ load }: Participant, nowMs: () => number): boolean {
   const { restsUntilMs } = load;
   return restsUntilMs !== undefined && nowMs() < restsUntilMs;
@@ -54,27 +55,29 @@ export function isLoading(participant: Participant): boolean {
   return readinessOf(participant) === "loading";
 }
 
-/** Its model server had too much to do, and said until when. Contract §3, "Readiness". */
+/** Whether its model server is overloaded now. Contract §3, "Readiness". */
 export function isOverloaded({ load }: Participant, nowMs: () => number): boolean {
   const { overloadedUntilMs } = load;
   return overloadedUntilMs !== undefined && nowMs() < overloadedUntilMs;
 }
 
-/** It loads, or has too much to do: a request waits for it, as for one that is full. */
+/** Whether it is loading or overloaded: a request waits for it, as for a full participant. */
 export function isAwaited(participant: Participant, nowMs: () => number): boolean {
   if (isLoading(participant)) return true;
   const isReady = readinessOf(participant) === "ready" && !isResting(participant, nowMs);
   return isReady && isOverloaded(participant, nowMs);
 }
 
-/** What its model server did with its last request, though it takes further ones; undefined when it is not ready. */
+/**
+ * The problem of its model server with the last request, though it takes further ones; undefined when it is not ready.
+ */
 export function doubtOf({ paths }: Participant): string | undefined {
   const { tunnel, direct } = paths;
   const path = tunnel.kind === "open" ? tunnel : direct.kind === "answered" ? direct : undefined;
   return path?.readiness === "ready" && path.problem !== "" ? path.problem : undefined;
 }
 
-/** Why no request goes to this participant now, in the words of a refusal; undefined when one may. */
+/** Why this participant gets no request now, for a refusal; undefined when it can get one. */
 export function unroutableReason(participant: Participant, nowMs: number): string | undefined {
   return pathReason(participant, nowMs) ?? restReason(participant, nowMs);
 }
@@ -154,8 +157,8 @@ const longestTrialDelayMs = 2 * 60_000;
 
 /**
  * Begins or ends the trials of a participant's credentials; called whenever its path may have changed. Contract §3: a
- * model server that refused them gets one request after 5 s, the next after twice as long, since its key may have been
- * unlocked meanwhile.
+ * model server that refused them gets one request after 5 s and each next one after twice the time, since its key may
+ * have been unlocked meanwhile.
  */
 export function updateTrial(participant: Participant): void {
   const { credentials } = participant.learned;
@@ -169,7 +172,7 @@ export function updateTrial(participant: Participant): void {
   }
 }
 
-/** A request is sent there: when it is the trial, the next one is due later. */
+/** A request is sent: when it is the trial, schedules the next one. */
 export function beginTrial({ learned }: Participant, nowMs: () => number): void {
   const { credentials } = learned;
   const { trial } = credentials;
@@ -178,7 +181,9 @@ export function beginTrial({ learned }: Participant, nowMs: () => number): void 
   trial.nextDelayMs = Math.min(2 * trial.nextDelayMs, longestTrialDelayMs);
 }
 
-/** Its credentials or its endpoint are others: what is known of the old ones does not count, and a trial is due at once. */
+/**
+ * Its credentials or its endpoint have changed: forgets what is known of the old ones, and makes a trial due at once.
+ */
 export function renewCredentials(participant: Participant, nowMs: number): void {
   const isRefused = refusedSinceMs(participant) !== undefined;
   participant.learned.credentials = {
@@ -187,7 +192,7 @@ export function renewCredentials(participant: Participant, nowMs: number): void 
   };
 }
 
-/** Since when its model server refuses its credentials, in ms on the hub's clock. */
+/** Since when its model server refuses its credentials, ms on the hub's clock; undefined when it does not. */
 function refusedSinceMs({ paths }: Participant): number | undefined {
   const { tunnel, direct } = paths;
   const path = tunnel.kind === "closed" ? direct : tunnel.kind === "open" ? tunnel : tunnel.before;

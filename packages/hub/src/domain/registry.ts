@@ -4,14 +4,14 @@ import type { Participant } from "./participant.ts";
 import type { Room } from "./room.ts";
 import { closest } from "./suggest.ts";
 
-/** All rooms of one hub and who is in them. Holds, counts and finds; decides nothing. */
+/** All rooms of one hub and their participants. Holds, counts and finds; decides nothing. */
 export class Registry {
   readonly #rooms = new Map<string, Room>();
-  /** being created: they have a place and a code, and are not found yet */
+  /** rooms being created: they have a place and a code, and are not found yet */
   readonly #reserved = new Map<string, Room>();
   #participantCount = 0;
 
-  /** With reserved ones. */
+  /** Reserved rooms included. */
   get roomCount(): number {
     return this.#rooms.size + this.#reserved.size;
   }
@@ -29,7 +29,7 @@ export class Registry {
     for (const room of this.#rooms.values()) yield* room.participants.values();
   }
 
-  /** Those that are found, and those that are reserved. */
+  /** All rooms, reserved ones included. */
   *allRooms(): Iterable<Room> {
     yield* this.#rooms.values();
     yield* this.#reserved.values();
@@ -39,7 +39,7 @@ export class Registry {
     return this.#rooms.has(code) || this.#reserved.has(code);
   }
 
-  /** For a room that is about to be added, or removed. */
+  /** Reserves the code of a room that is about to be added, or removed. */
   reserve(room: Room): void {
     this.#reserved.set(room.code, room);
   }
@@ -68,7 +68,7 @@ export class Registry {
     });
   }
 
-  /** Typed by name, with something around the code, or with a slip of the finger. */
+  /** A hint for a code that is a room's name, has something around it, or has a typing error. */
   #roomMeantBy(text: string): string {
     const bare = this.findRoom(text.replace(/[^A-Za-z0-9]/g, ""));
     if (bare !== undefined) return `Write ${bare.code}, with nothing around it.`;

@@ -25,7 +25,7 @@ export interface Room {
   readonly placing: RoomPlacing;
 }
 
-/** What the placement of requests in a room goes by. */
+/** What placement uses in a room. */
 interface RoomPlacing {
   readonly serving: ServingIndex;
   readonly warm: WarmConversations;
@@ -42,12 +42,12 @@ export function newPlacing(): RoomPlacing {
   };
 }
 
-/** Whether this very registration is still in the room. */
+/** Whether this registration is still the current one in the room. */
 export function isPresent({ participants }: Room, participant: Participant): boolean {
   return participants.get(participant.id) === participant;
 }
 
-/** A participant serves another model now, or from another endpoint: nothing that was measured or cached of the old one counts. */
+/** A participant has another model or endpoint: drops what was measured and cached of the old one. */
 export function modelChanged({ placing }: Room, participant: Participant): void {
   placing.serving.invalidate();
   placing.warm.forget(participant);

@@ -7,8 +7,8 @@ import { isPresent, type Room } from "./room.ts";
 import { type Selection, type SelectionQuery, isLeftToOthers } from "./selection-query.ts";
 
 /**
- * Which participant serves a request at once, found without a look at more participants than needed; undefined when none
- * is free, or when it takes the whole rule to tell. In a room of a thousand this is what a request costs.
+ * Selects a free participant without looking at more participants than needed; undefined when none is free, or when
+ * only the whole rule can tell. In a room of a thousand participants, a request costs this.
  */
 export function selectAtOnce(room: Room, query: SelectionQuery): Selection | undefined {
   const { selector } = query;
@@ -28,7 +28,7 @@ export function selectAtOnce(room: Room, query: SelectionQuery): Selection | und
   }
 }
 
-/** Where a request by model name goes among those that serve the model; undefined when none of them is free. */
+/** Places a request by model name among the participants that serve the model; undefined when none of them is free. */
 export function placed(
   room: Room,
   serving: readonly Participant[],
@@ -56,7 +56,7 @@ function selected(participant: Participant | undefined): Selection | undefined {
   return participant === undefined ? undefined : { kind: "selected", participant };
 }
 
-/** The participant that this session had before. One that is full, or failed lately, is passed over for this request alone. */
+/** The participant of this session. A full participant, or one that failed lately, is skipped for this request only. */
 function boundFree(room: Room, query: SelectionQuery): Participant | undefined {
   const { session } = query.prompt;
   if (session === undefined) return undefined;
@@ -66,7 +66,7 @@ function boundFree(room: Room, query: SelectionQuery): Participant | undefined {
   return isFree(bound, query) && !bound.learned.pace.isDoubtful(query.nowMs()) ? bound : undefined;
 }
 
-/** Uniform among the free. Two passes, because a list of them would cost more. */
+/** Uniform among the free participants. Two passes, because a list would cost more. */
 function anyFree(room: Room, query: SelectionQuery): Participant | undefined {
   const isLeft = isLeftToOthers(room, query);
   let count = 0;
@@ -81,7 +81,7 @@ function anyFree(room: Room, query: SelectionQuery): Participant | undefined {
   return undefined;
 }
 
-/** Under exactly that name first, then those that differ by a `:latest` tag, each in join order. */
+/** The exact name first, then names that differ by a `:latest` tag, each in join order. */
 function firstFree(room: Room, model: string, query: SelectionQuery): Participant | undefined {
   let loose: Participant | undefined;
   for (const one of room.participants.values()) {

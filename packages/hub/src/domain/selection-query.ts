@@ -21,16 +21,18 @@ export interface SelectionQuery {
   selector: Selector;
   /** what the participant must be able to do, as capabilities name it */
   protocol: string;
-  /** those that had this request and do not get it again */
+  /** participants that had this request and do not get it again */
   excluded: readonly Participant[];
-  /** the one participant that can serve it at all */
+  /** the one participant that can serve it; undefined for any */
   only: Participant | undefined;
   /** where the request's prompt may be warm */
   prompt: Prompt;
   form: ResponseForm;
-  /** until when it waits for a participant that holds its prompt warm, on the hub's clock; undefined before it waited */
+  /**
+   * until when it waits for a participant that holds its prompt warm, ms on the hub's clock; undefined before it waited
+   */
   holdUntilMs: number | undefined;
-  /** the participant that it waits for though another is free, and how many waited for that one before it */
+  /** the participant that it waits for though another is free, and how many requests waited before it */
   held: { participant: Participant; ahead: number } | undefined;
   /** uniform in `[0, 1)` */
   random: () => number;
@@ -41,8 +43,8 @@ export interface SelectionQuery {
 export type Selection =
   | { kind: "selected"; participant: Participant }
   /**
-   * Some could serve it, but all of them are full or loading; or the request waits for one of them, which holds its
-   * prompt warm.
+   * Some participants could serve it, but all are full or loading; or it waits for one of them that holds its prompt
+   * warm.
    */
   | { kind: "busy"; candidates: readonly Participant[]; hold?: Hold }
   | {
@@ -62,7 +64,7 @@ export interface Hold {
   untilMs: number;
 }
 
-/** The query for a look at where requests go, apart from any: of the free it takes the first. */
+/** A query without a request, to explain routing: it takes the first free participant. */
 export function plainQuery(
   selector: Selector,
   protocol: string,
@@ -84,16 +86,18 @@ export function plainQuery(
 }
 
 /**
- * Whether stand-ins leave a request to the other participants: it may go to any, and one of the others can serve it, also at
- * capacity or loading. One at which this request failed counts while it can serve others: its failure says more than the
- * response of a stand-in. Contract §3, "Stand-ins".
+ * Whether stand-ins leave a request to other participants: it may go to any, and another one can serve it, even at
+ * capacity or loading. A participant at which this request failed counts while it can serve other requests: its failure
+ * says more than the response of a stand-in. Contract §3, "Stand-ins".
  */
 export function isLeftToOthers(room: Room, query: SelectionQuery): boolean {
   const { selector, only, protocol, nowMs } = query;
   return selector.kind === "any" && only === undefined && haveOthers(room, protocol, nowMs);
 }
 
-/** The order of lists, from which programs take the first: stand-ins come last while another participant can chat. */
+/**
+ * The order of lists, of which programs take the first entry: stand-ins come last while another participant can chat.
+ */
 export function standInsLast(
   room: Room,
   participants: Participant[],

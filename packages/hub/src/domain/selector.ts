@@ -24,13 +24,13 @@ export function selectParticipant(room: Room, query: SelectionQuery): Selection 
   return selectAtOnce(room, query) ?? selectByRule(room, query);
 }
 
-/** Which participants a request waits for while none of them has a slot for it; none where it is refused. */
+/** The participants that a request waits for while none has a free slot; none where it is refused. */
 export function candidatesFor(room: Room, query: SelectionQuery): readonly Participant[] {
   const selection = selectByRule(room, query, () => false);
   return selection.kind === "busy" ? selection.candidates : [];
 }
 
-/** The same from a look at all participants, which also gives the reasons of a refusal. */
+/** The same by looking at all participants, with the reasons of a refusal. */
 export function selectByRule(
   room: Room,
   query: SelectionQuery,
@@ -53,7 +53,10 @@ export function selectByRule(
   return instead.kind === "refused" ? choose(room, matched, query, isFree) : instead;
 }
 
-/** The participants that match a selector, in the order they are considered: an id before those that serve a model of that name. */
+/**
+ * The participants that match a selector, in order: the id first, then the participants that serve a model of that
+ * name.
+ */
 export function matching(among: Participant[], selector: Selector): Participant[] {
   if (selector.kind === "any") return among;
   if (selector.kind === "model") return servingModel(among, selector.model);
@@ -62,7 +65,7 @@ export function matching(among: Participant[], selector: Selector): Participant[
   return named === undefined ? serving : [named, ...serving.filter((one) => one !== named)];
 }
 
-/** Whether a selector means this participant by its id. */
+/** Whether a selector names this participant by its id. */
 export function isNamed(participant: Participant, selector: Selector): boolean {
   return selector.kind === "name" && selector.name === participant.id;
 }
@@ -72,7 +75,10 @@ export function mayMoveElsewhere(selector: Selector, failed: Participant): boole
   return !isNamed(failed, selector);
 }
 
-/** Who serves a model: under exactly that name first, then those that differ by a `:latest` tag, each in join order. */
+/**
+ * The participants that serve a model: the exact name first, then names that differ by a `:latest` tag, each in join
+ * order.
+ */
 function servingModel(among: Participant[], model: string): Participant[] {
   return exactFirst(
     among.filter((one) => isSameModel(one.model, model)),
@@ -113,7 +119,7 @@ function choose(
   return { kind: "selected", participant: free[index] as Participant };
 }
 
-/** @param able - those of the matched that serve the protocol, at least one */
+/** @param able - the matched participants that serve the protocol, at least one */
 function unreachable(
   room: Room,
   matched: Participant[],
@@ -171,11 +177,11 @@ function noMatch(room: Room, { selector, nowMs }: SelectionQuery): Selection {
   }
   const wanted =
     selector.kind === "model" ? selector.model : selector.kind === "name" ? selector.name : "*";
-  // A name without its tag is what people type.
+  // People type names without their tag.
   const names = participants.flatMap((one) => [withoutLatest(one.model), one.model, one.id]);
   const near = closest(wanted, names);
   const command = aliasCommand(room, wanted);
-  // In the message, because that is all an SDK shows.
+  // In the message, because an SDK shows nothing else.
   const suggestion =
     command !== undefined
       ? ` To serve it here: ${command}`
@@ -206,7 +212,7 @@ function inWords(ms: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 }
 
-/** A path's own words may end in a question. */
+/** The reason of a path may end in a question. */
 function asSentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }

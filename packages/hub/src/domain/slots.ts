@@ -1,7 +1,7 @@
 import type { SlotHolder, Machine, MachineLimits, Participant } from "./participant.ts";
 import type { Limits } from "@roomhub/protocol";
 
-/** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
+/** A model server with such a limit queues by itself: a cloud API, vLLM, SGLang. */
 const unboundedLimit = 256;
 
 class SharedMachine implements Machine {
@@ -65,7 +65,7 @@ export class Machines {
   }
 }
 
-/** What its participants say of their machine. */
+/** The limits that the participants of a machine report and declare. */
 function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
   let reported = 0;
   let [most, mostUnnamed] = [1, 1];
@@ -77,7 +77,8 @@ function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
   } of members) {
     const isDeclared = limitFrom === "declared";
     const slots = report.limit ?? 0;
-    // Some programs show no number, and a usual one stands for it: a declaration of more at the same participant wins.
+    // Some programs report no number and get a usual one: a larger declaration of the same participant takes
+    // precedence.
     if (!isDeclared || slots >= limit) reported = Math.max(reported, slots);
     const isUnnamed = agentId === undefined;
     if (limitFrom === "default") {
@@ -86,7 +87,7 @@ function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
     }
     if (!isDeclared) continue;
     const before = byAgent.get(agentId) ?? limit;
-    // Several agents may be among those that name none: the most careful of them decides.
+    // Participants without an agent id may belong to several agents: the lowest declaration counts.
     byAgent.set(agentId, isUnnamed ? Math.min(before, limit) : Math.max(before, limit));
   }
   if (!byAgent.has(undefined)) most = Math.max(most, mostUnnamed);
@@ -96,8 +97,8 @@ function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
 }
 
 /**
- * As many as the model server reports, else as its agents declare together, or as are assumed for one participant where
- * that is more. Contract §3, "Machines".
+ * The limit that the model server reports, else the sum that its agents declare, or the assumed limit of one
+ * participant where that is more. Contract §3, "Machines".
  */
 export function updateMachineLimit(machine: Machine): void {
   const { reported, declared, most } = limitsOf(machine);
@@ -106,10 +107,10 @@ export function updateMachineLimit(machine: Machine): void {
 }
 
 /**
- * The rooms in which a freed slot may start a request, those of a shared machine one after the other.
+ * The rooms in which a freed slot may start a request: all rooms of a shared machine.
  *
- * @param roomCode - of the participant that had the slot: its room comes last
- * @param machine - that the slot was taken of, which the participant may have left since
+ * @param roomCode - the room of the participant that had the slot, which comes last
+ * @param machine - the machine of the slot, which the participant may have left since
  */
 export function roomsToWake(roomCode: string, machine: Machine | undefined): readonly string[] {
   let others: Set<string> | undefined;
@@ -119,12 +120,12 @@ export function roomsToWake(roomCode: string, machine: Machine | undefined): rea
   return others === undefined ? [roomCode] : [...others, roomCode];
 }
 
-/** How many requests run at once where a participant declares nothing. */
+/** The limits for a participant that declares nothing. */
 type ConcurrencyLimits = Pick<Limits, "assumedConcurrency" | "inFlightPerParticipant">;
 
 /**
- * Sets how many requests may run at once at a participant: as many as it declares, else as its model server reports, else
- * as are assumed; the last two are bounded by the hub. Contract §3, "Limit of a participant".
+ * Sets how many requests may run at once at a participant: as it declares, else as its model server reports, else as
+ * assumed; the last two are bounded by the hub. Contract §3, "Limit of a participant".
  */
 export function updateLimit(participant: Participant, limits: ConcurrencyLimits): void {
   setLimit(participant, limits);
@@ -149,7 +150,7 @@ function setLimit(
   }
 }
 
-/** Whether it takes no further request now, by its own limit or its machine's. */
+/** Whether it takes no further request now, by its limit or its machine's. */
 export function isFull({ load }: Participant): boolean {
   const { active, limit, machine, isCongested } = load;
   if (active >= limit || isCongested) return true;

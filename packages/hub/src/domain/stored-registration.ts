@@ -1,13 +1,13 @@
 import type { Participant, Registration, Withheld } from "./participant.ts";
 
 /**
- * What outlives the hub that a participant joined: enough to list it and to recognise its token, nothing that is secret.
+ * What outlives the hub that a participant joined: enough to list it and to recognise its token, without secrets.
  * `config` has no `instructions`.
  */
 export interface StoredRegistration extends Omit<Registration, "machineDigest"> {
   roomCode: string;
   has: Withheld;
-  /** The computer that its `registrant` address and its endpoint are to be understood at. */
+  /** the computer on which its `registrant` address and its endpoint have their meaning */
   computer: string;
   ownerAddress: string | undefined;
   /** epoch ms */

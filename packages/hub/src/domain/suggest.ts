@@ -1,12 +1,12 @@
 import { editDistance, withoutLatest } from "@roomhub/protocol";
 import type { Room } from "./room.ts";
 
-/** Typed names are not longer, and longer names differ before. */
+/** Typed names are not longer, and longer names differ earlier. */
 const comparedLength = 100;
 
 /**
- * The name that was probably meant: one that differs in at most a third of its letters, or that contains what was
- * typed. Undefined when nothing is near.
+ * The name that was probably meant: it differs in at most a third of its letters, or contains the typed text. Undefined
+ * when no name is near.
  */
 export function closest(unknownName: string, names: readonly string[]): string | undefined {
   const typed = compared(unknownName);

@@ -1,20 +1,20 @@
 import type { Participant } from "./participant.ts";
 
 /**
- * Participants whose credentials were refused, or whose model servers had too much to do, and whose rooms are woken when
+ * Participants whose credentials were refused or whose model servers are overloaded. Their rooms are woken when
  * requests may try them again.
  */
 export class Trials {
-  /** with the due time for which its room was woken */
+  /** with the due time for which the room was woken */
   readonly #refused = new Map<Participant, number | undefined>();
 
-  /** Its path may have changed, or what its model server can take. */
+  /** The participant's path or the load of its model server may have changed. */
   note(participant: Participant): void {
     if (dueMsOf(participant) === undefined) this.#refused.delete(participant);
     else if (!this.#refused.has(participant)) this.#refused.set(participant, undefined);
   }
 
-  /** Each trial once. @param isCurrent - whether a participant is still registered */
+  /** Takes each due trial once. @param isCurrent - whether a participant is still registered */
   takeDue(nowMs: number, isCurrent: (participant: Participant) => boolean): Participant[] {
     const due: Participant[] = [];
     for (const [participant, wokenForMs] of this.#refused) {

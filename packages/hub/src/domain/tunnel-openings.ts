@@ -1,6 +1,6 @@
 import type { Participant } from "./participant.ts";
 
-/** How often tunnels of late were opened, and refused, with each participant's token. Reads no clock. */
+/** How often tunnels were opened and refused lately with each participant's token. Reads no clock. */
 export class TunnelOpenings {
   /** by token digest, which is another object for another token */
   readonly #openedMs = new WeakMap<Uint8Array, number[]>();
@@ -14,7 +14,7 @@ export class TunnelOpenings {
     this.#withinMs = withinMs;
   }
 
-  /** @returns whether one more may open; it is counted only then */
+  /** @returns whether one more may open, which is then counted */
   take(participant: Participant, nowMs: number): boolean {
     const { tokenDigest } = participant;
     const recent = (this.#openedMs.get(tokenDigest) ?? []).filter(
@@ -28,12 +28,12 @@ export class TunnelOpenings {
     return true;
   }
 
-  /** Its refusals do not matter any more. */
+  /** Forgets the refusals of a participant. */
   forgive(participant: Participant): void {
     this.#refusedMs.delete(participant);
   }
 
-  /** Takes out those that had no refusal for as long as openings count. */
+  /** Takes the participants without a refusal for as long as openings count. */
   takeSettled(nowMs: number): Participant[] {
     const settled = [...this.#refusedMs]
       .filter(([, refusedMs]) => nowMs - refusedMs >= this.#withinMs)
@@ -47,15 +47,15 @@ const most = 60;
 const withinMs = 60_000;
 
 /**
- * How often each session of late got another connection. A path that breaks all the time is not to be dialled all the time.
- * Contract §3, "A lost connection". Reads no clock.
+ * How often each session was resumed lately, so that a failing path is not dialled all the time. Contract §3, "A lost
+ * connection". Reads no clock.
  */
 export class TunnelResumes {
   readonly #resumedMs = new WeakMap<object, number[]>();
 
   /**
-   * @param session - a new session counts anew
-   * @returns whether it may have one more; it is counted only then
+   * @param session - counted per session
+   * @returns whether it may have one more connection, which is then counted
    */
   take(session: object, nowMs: number): boolean {
     const recent = (this.#resumedMs.get(session) ?? []).filter(

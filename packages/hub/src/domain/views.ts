@@ -14,7 +14,7 @@ import type { Room } from "./room.ts";
 import { standInsLast } from "./selection-query.ts";
 import type { Alias } from "./aliases/alias-table.ts";
 
-/** What others may see of a room. Every field is named, nothing is spread: a new secret cannot slip through. */
+/** The public view of a room. Every field is named and nothing is spread, so that no new secret appears. */
 export function roomView(room: Room): RoomView {
   return {
     id: room.id,
@@ -28,7 +28,7 @@ export function roomView(room: Room): RoomView {
 }
 
 /**
- * What others may see of a participant. `config.instructions` is private: only whether there are any. Contract §1.
+ * The public view of a participant. `config.instructions` is private: it shows only whether there are any. Contract §1.
  *
  * @param nowMs - ms on the hub's clock, as for all views with a connection
  */
@@ -61,12 +61,12 @@ export function participantView(participant: Participant, nowMs: number): Partic
   };
 }
 
-/** Contract §1: it may be alive and connected, and yet no request can be served there. */
+/** Contract §1: it may be alive and connected without being able to serve a request. */
 function statusOf(participant: Participant, nowMs: number): ParticipantStatus {
   const { status } = participant.presence;
   if (status === "offline" || !isConnected(participant)) return status;
   const readiness = readinessOf(participant);
-  // Its budget may be used up: that passes by itself.
+  // A used-up budget renews by itself.
   const isServing = readiness === "ready" || readiness === "loading";
   return isServing || isRoutable(participant, () => nowMs) ? "online" : "unavailable";
 }
@@ -143,7 +143,7 @@ export function loadView(participant: Participant): Load {
   };
 }
 
-/** With one participant, or without slots, its machine says nothing more than the participant. */
+/** With one participant, or without slots, the machine adds nothing to the participant. */
 function sharedMachine({ load }: Participant): Load["machine"] {
   const { machine } = load;
   if (machine === undefined) return undefined;

@@ -1,33 +1,33 @@
 import type { EventSpelling, HubEvent } from "@roomhub/protocol";
 
 /**
- * A watcher of one room, or of the whole hub. Gets events as they go on the wire, in order, one or more at once. The
- * bytes are those that all others with its spelling and detail get, too.
+ * A watcher of one room, or of the whole hub. Gets events as bytes, in order, one or more at once. All subscribers with
+ * the same spelling and detail get the same bytes.
  */
 export interface Subscriber {
   readonly spelling: EventSpelling;
-  /** It gets the events of requests on their way too. Contract §5, "Detail". */
+  /** It gets the events of running requests too. Contract §5, "Detail". */
   readonly isDetailed: boolean;
-  /** Must neither throw nor block; a subscriber that is behind is dropped by its own side. */
+  /** Must neither throw nor block. The subscriber itself ends a stream that is behind. */
   deliver(wire: Buffer): void;
   /** The stream is over; the hub stops. */
   end(retryMs: number): void;
 }
 
-/** Gets a room's events as values, in this process, in order, one or more at once. Must not throw. */
+/** Gets a room's events as values in this process, in order, one or more at once. Must not throw. */
 export type EventListener = (events: readonly HubEvent[]) => void;
 
-/** One event; each form is made when the first one needs it. */
+/** One event. Each form is made when it is first needed. */
 export interface Published {
   /** @param id - for this audience; undefined for detail, which is not counted */
   wire(spelling: EventSpelling, id: string | undefined): string;
   value(): HubEvent;
 }
 
-/** Of what waits, about: the buffers of those that read are larger. */
+/** Approximate limit of unsent text. */
 const maxWaitingCharacters = 64 * 1024;
 
-/** Subscribers that get the same events. What happens between two flushes reaches each of them in one piece. */
+/** Subscribers that get the same events. Events between two flushes reach each subscriber in one piece. */
 export class Audience {
   readonly #feeds = [
     new Feed("colon", false),
@@ -41,7 +41,7 @@ export class Audience {
   #size = 0;
   #hasDetail = false;
 
-  /** Of subscribers to the wire form. */
+  /** The number of subscribers that get bytes. */
   get size(): number {
     return this.#size;
   }
@@ -59,7 +59,7 @@ export class Audience {
     return this.#hasDetail;
   }
 
-  /** What happened before is not for the new one. */
+  /** Earlier events are not for the new one. */
   add(subscriber: Subscriber): void {
     this.flush();
     this.#feedOf(subscriber)?.subscribers.add(subscriber);
@@ -71,7 +71,7 @@ export class Audience {
     this.#recount();
   }
 
-  /** Once for each change, since every event reads it. */
+  /** Counted on each change, since every event reads the result. */
   #recount(): void {
     const filled = this.#feeds.filter(({ subscribers }) => subscribers.size > 0);
     this.#size = filled.reduce((sum, { subscribers }) => sum + subscribers.size, 0);
@@ -82,7 +82,7 @@ export class Audience {
     return this.#feeds.find((feed) => feed.spelling === spelling && feed.isDetailed === isDetailed);
   }
 
-  /** What happened before is not for the new one. */
+  /** Earlier events are not for the new one. */
   addListener(listener: EventListener): void {
     this.flush();
     this.#listeners.add(listener);
@@ -92,7 +92,7 @@ export class Audience {
     this.#listeners.delete(listener);
   }
 
-  /** For listeners alone. */
+  /** Puts an event for listeners only. */
   tell(event: Published): void {
     if (this.hasListeners) this.#waitingValues.push(event.value());
   }
@@ -103,7 +103,7 @@ export class Audience {
     this.#flushIfLong();
   }
 
-  /** For those with detail alone, and not counted. */
+  /** Puts an event for subscribers with detail only; it is not counted. */
   putDetail(event: Published): void {
     for (const feed of this.#feeds) if (feed.isDetailed) feed.put(event, undefined);
     this.#flushIfLong();
@@ -125,7 +125,7 @@ export class Audience {
     for (const listener of this.#listeners) listener(values);
   }
 
-  /** @param retryMs - a fresh pause for each, so that they do not come back at once */
+  /** @param retryMs - a new pause for each, so that they do not reconnect at once */
   endAll(retryMs: () => number): void {
     this.flush();
     for (const { subscribers } of this.#feeds) {
@@ -134,7 +134,7 @@ export class Audience {
   }
 }
 
-/** Subscribers that get the same bytes, and what waits for them. */
+/** Subscribers that get the same bytes, and the text that waits for them. */
 class Feed {
   readonly spelling: EventSpelling;
   readonly isDetailed: boolean;

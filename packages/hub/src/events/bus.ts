@@ -11,12 +11,12 @@ import {
 } from "@roomhub/protocol";
 import { Audience, type EventListener, type Published, type Subscriber } from "./audience.ts";
 
-/** Whether any stream of the hub shows detail: without one, nothing is noted for it. Contract §5, "Detail". */
+/** Whether any stream of the hub shows detail. Without one, no detail is recorded. Contract §5, "Detail". */
 export interface DetailWatch {
   readonly isWatched: boolean;
 }
 
-/** Whether anyone watches all rooms of the hub, and with which events. */
+/** Whether all rooms of the hub are watched, and with which events. */
 export type HubWideWatch = "nobody" | "events" | "detail";
 
 /** An event of another hub. */
@@ -27,7 +27,7 @@ export interface EventElsewhere {
   payload: object;
 }
 
-/** Whose numbers the events of a room have, and how many there were. */
+/** The numbering of a room's events. */
 export interface RoomStream {
   /** what ids begin with: the boot id of the hub where the stream began */
   readonly name: string;
@@ -35,11 +35,11 @@ export interface RoomStream {
 }
 
 /**
- * Which subscribers get which events. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the hub-wide stream.
- * Nothing is kept but what is about to leave, see {@link Audience}.
+ * Which subscribers get which events. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the
+ * hub-wide stream. Only unsent events are kept, see {@link Audience}.
  */
 export class EventBus {
-  /** The same object for as long as the bus: what runs looks at it often. */
+  /** The same object as long as the bus exists: running requests read it often. */
   readonly detail: DetailWatch;
   readonly #detail = { isWatched: false };
   readonly #detailed = new Set<Subscriber>();
@@ -48,19 +48,19 @@ export class EventBus {
   readonly #onWatch: (() => void) | undefined;
   readonly #rooms = new Map<string, Audience>();
   readonly #hubWide = new Audience();
-  /** Other hubs, which show their own watchers of all rooms what happens here. */
+  /** Other hubs, which show the events of this hub to their watchers of all rooms. */
   readonly #hubs = new Audience();
   readonly #streams = new Map<string, { name: string; count: number }>();
-  /** by room that left this hub: how often it did */
+  /** how often a room has left this hub */
   readonly #departures = new Map<string, number>();
-  /** rooms created since this hub started: those that were loaded had their `room.created` in another life */
+  /** rooms created since this hub started; loaded rooms had their `room.created` before */
   readonly #created = new Set<string>();
   readonly #unsaid = new Set<Audience>();
   #hubWideCount = 0;
 
   /**
-   * @param later - calls back when what was published meanwhile shall leave, see {@link createBatch}
-   * @param onWatch - what is watched has changed; in a cluster, others have other rooms
+   * @param later - calls back when published events are to be sent, see {@link createBatch}
+   * @param onWatch - called when what is watched has changed; in a cluster, other hubs have other rooms
    */
   constructor(bootId: string, later: (flush: () => void) => void, onWatch?: () => void) {
     this.#bootId = bootId;
@@ -69,13 +69,16 @@ export class EventBus {
     this.detail = this.#detail;
   }
 
-  /** @param roomCode - undefined for the hub-wide stream. @returns how to stop */
+  /** @param roomCode - undefined for the hub-wide stream @returns how to stop */
   subscribe(roomCode: string | undefined, subscriber: Subscriber): () => void {
     const audience = roomCode === undefined ? this.#hubWide : this.#audienceOf(roomCode);
     return this.#add(audience, subscriber, roomCode);
   }
 
-  /** For another hub: what happens in rooms of this one, without what every hub says by itself. @returns how to stop */
+  /**
+   * Subscribes another hub to the events of this hub's rooms, except those that every hub announces itself. @returns
+   * how to stop
+   */
   subscribeHub(subscriber: Subscriber): () => void {
     return this.#add(this.#hubs, subscriber, undefined);
   }
@@ -92,7 +95,7 @@ export class EventBus {
     };
   }
 
-  /** Hears a room from inside this process, without number and encoding. @returns how to stop */
+  /** Listens to a room in this process, without numbers and encoding. @returns how to stop */
   listen(roomCode: string, listener: EventListener): () => void {
     const audience = this.#audienceOf(roomCode);
     audience.addListener(listener);
@@ -109,7 +112,7 @@ export class EventBus {
     return this.#hubWide.hasDetail ? "detail" : "events";
   }
 
-  /** Rooms that something inside this process hears. */
+  /** The rooms with listeners in this process. */
   listenedRooms(): string[] {
     return [...this.#rooms].filter(([, { hasListeners }]) => hasListeners).map(([code]) => code);
   }
@@ -132,14 +135,14 @@ export class EventBus {
     if (audience === undefined && this.#hubWide.size + this.#hubs.size === 0) return;
     const occurrence = new Occurrence(roomCode, name, timestamp(), payload);
     if (audience !== undefined) this.#put(audience, idOf(stream), occurrence);
-    // Every hub learns of a new room by itself.
+    // Every hub announces a new room itself.
     if (this.#hubs.size > 0 && name !== "room.created")
       this.#put(this.#hubs, idOf(stream), occurrence);
     if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideId, occurrence);
   }
 
   /**
-   * It happened at another hub: shown to those who watch all rooms, under a number of this hub, and to the room's listeners
+   * Relays an event of another hub to the watchers of all rooms, with a number of this hub, and to the room's listeners
    * in this process.
    */
   relay({ roomCode, name, timestamp, payload }: EventElsewhere): void {
@@ -161,7 +164,7 @@ export class EventBus {
     return idOf({ name: this.#bootId, count: this.#hubWideCount });
   }
 
-  /** For streams with detail alone. Not counted: a stream without detail would seem to miss events. */
+  /** Publishes to streams with detail. Not counted: a stream without detail would seem to miss events. */
   publishDetail<Name extends DetailEventName>(
     roomCode: string,
     name: Name,
@@ -181,12 +184,15 @@ export class EventBus {
     this.#onWatch?.();
   }
 
-  /** Whether the room's `room.created` was published here, with the number 1. */
+  /** Whether the room's `room.created` was published here, as number 1. */
   hasCreated(roomCode: string): boolean {
     return this.#created.has(roomCode);
   }
 
-  /** One event for one subscriber: a room's `room.created` for a watcher that opens its stream at once. Contract §5. */
+  /**
+   * Sends one event to one subscriber: `room.created` to a watcher that opens its stream right after the creation.
+   * Contract §5.
+   */
   replay<Name extends EventName>(
     subscriber: Subscriber,
     roomCode: string,
@@ -203,19 +209,21 @@ export class EventBus {
     return { ...this.#streamOf(roomCode) };
   }
 
-  /** The room came from another hub: its numbers go on. */
+  /** The room came from another hub: continues its numbers. */
   goOn(roomCode: string, { name, count }: RoomStream): void {
     this.#streams.set(roomCode, { name, count });
   }
 
-  /** The room has another home: its streams end here. Should it come back without its numbers, they begin under another name. */
+  /**
+   * The room has another home: its streams end here. If it returns without its numbers, they begin under another name.
+   */
   leaveRoom(roomCode: string, retryMs: number): void {
     const departures = (this.#departures.get(roomCode) ?? 0) + 1;
     this.endRoom(roomCode, retryMs);
     this.#departures.set(roomCode, departures);
   }
 
-  /** The room was dropped: its streams end, and its count with them. */
+  /** The room was dropped: its streams and its count end. */
   endRoom(roomCode: string, retryMs: number): void {
     this.#rooms.get(roomCode)?.endAll(() => retryMs);
     this.#streams.delete(roomCode);
@@ -276,16 +284,16 @@ function idOf({ name, count }: RoomStream): string {
   return `${name}-${count}`;
 }
 
-/** One event, but for its number. What is the same for all subscribers is made once. */
+/** One event without its number. What is equal for all subscribers is made once. */
 class Occurrence implements Published {
   readonly #roomCode: string;
   readonly #name: EventName | DetailEventName;
   readonly #timestamp: string;
   readonly #payload: object;
-  /** JSON, without the brace that opens it and the type */
+  /** JSON without the opening brace and the type */
   #fields: string | undefined;
 
-  /** @param payload - the one that belongs to the name */
+  /** @param payload - the payload that belongs to the name */
   constructor(
     roomCode: string,
     name: EventName | DetailEventName,
@@ -300,7 +308,7 @@ class Occurrence implements Published {
 
   value(): HubEvent {
     const [type, timestamp, roomCode] = [this.#name, this.#timestamp, this.#roomCode];
-    // A name and its own payload: the compiler sees two unions. Listeners get no detail.
+    // The payload belongs to the name, but the compiler sees two unions. Listeners get no detail.
     return { type, timestamp, roomCode, ...this.#payload } as unknown as HubEvent;
   }
 

@@ -42,7 +42,7 @@ export interface RoomEvent {
   code: string;
   name: EventName;
   timestamp: string;
-  /** the one that belongs to the name */
+  /** the payload that belongs to the name */
   payload: object;
   /** HTTP status, of an `llm.error` */
   status?: number | undefined;
@@ -115,12 +115,12 @@ export function publishEvent(
 ): void {
   bus.publish(code, name, () => timestamp, payload as EventPayloads[typeof name]);
   if (!name.startsWith("llm.")) return;
-  // A line names the client in one word, and not at all when the client reveals nothing.
+  // A line has the client as one word, and omits a client that reveals nothing.
   const client = clientText((payload as { client: ClientIdentity }).client);
   log.event(name, code, { ...payload, client, ...(status === undefined ? {} : { status }) });
 }
 
-/** ISO text of the moment, made once per millisecond. */
+/** The current time as ISO text, made once per millisecond. */
 function createTimestamps(wallMs: () => number): () => string {
   let madeFor = Number.NaN;
   let text = "";
@@ -138,8 +138,8 @@ const windowMs = 1_000;
 const maxPerWindow = 200;
 
 /**
- * How often a room's requests may show progress: 200 times a second, all together. Contract §5, "Detail". One second for
- * all rooms, so that nothing is kept of those that are quiet.
+ * How often the requests of a room may show progress: 200 times a second together. Contract §5, "Detail". The second is
+ * common to all rooms, so that nothing is kept for quiet rooms.
  */
 class ProgressLimit {
   readonly #nowMs: () => number;
@@ -151,7 +151,7 @@ class ProgressLimit {
     this.#nowMs = nowMs;
   }
 
-  /** Counts one more. @returns false when it is too much */
+  /** Counts one more event. @returns false when it is too much */
   allows(roomCode: string): boolean {
     const nowMs = this.#nowMs();
     if (nowMs - this.#sinceMs >= windowMs) {

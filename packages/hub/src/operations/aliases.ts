@@ -50,7 +50,7 @@ export async function deleteAlias(
   });
 }
 
-/** One change of a room after the other: each begins with what the one before stored. */
+/** Changes of a room run one after the other: each begins with the result of the one before. */
 async function changeAliases<Result>(
   { registry, rooms, changes }: OperationContext,
   code: string,
@@ -67,7 +67,7 @@ async function changeAliases<Result>(
     try {
       isKept = await rooms.keep(room);
     } finally {
-      // The directory may have reported others meanwhile.
+      // The directory may have reported other aliases meanwhile.
       if (!isKept && room.aliases === aliases) room.aliases = before;
     }
     if (isKept) return result;

@@ -17,80 +17,81 @@ import type { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts"
 /** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";
 
-/** The sender of a management request, as far as the hub knows. */
+/** The network peer of a management request, as far as the hub knows it. */
 export interface Peer {
   /** normalised; undefined when an untrusted proxy hides it, or address rights are off */
   address: string | undefined;
-  /** whose failures count together: an IPv4 address, the /64 of an IPv6 one */
+  /** whose failures count together: an IPv4 address, the /64 of an IPv6 address */
   throttleKey: string;
-  /** the same when it is loopback or private, and no proxy is in between */
+  /** the same when it is loopback or private, without a proxy */
   nearAddress: string | undefined;
   hasOrigin: boolean;
-  /** a value beginning `rhp_`, right or wrong */
+  /** a value with the prefix `rhp_`, right or wrong */
   token: string | undefined;
-  /** a value beginning `rhh_`, right or wrong */
+  /** a value with the prefix `rhh_`, right or wrong */
   hostToken: string | undefined;
-  /** whether its connection is closed, so that it takes no response any more */
+  /** whether its connection is closed, so that it takes no response */
   hasLeft: () => boolean;
 }
 
 /** What operations need of the paths to participants. */
 interface ParticipantPaths {
   /**
-   * Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). `elsewhere`: the room has
-   * another home, which its agent dials next; what runs may finish
+   * Closes a participant's tunnel, if it has one. `replaced`: a new registration took the id (4001). `elsewhere`: the
+   * room has another home, which its agent dials next; running requests may finish.
    */
   closeTunnel(participant: Participant, why: "replaced" | "left" | "elsewhere"): void;
   /** Whether the hub may call its endpoint itself, judged by what can be judged before dialling. */
   directPathOf(
     registration: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,
   ): DirectPath;
-  /** `config` or the declared capabilities are others: what its endpoint serves may follow from them. */
+  /** `config` or the declared capabilities have changed: what its endpoint serves may follow from them. */
   settingsChanged(participant: Participant): void;
   /** Requests the models of the endpoint once and records the result. Never rejects. */
   probe(participant: Participant): Promise<void>;
   /** From now on its endpoint is probed for signs of life, as long as its `liveness` says so. */
   watch(participant: Participant): void;
-  /** What was known of its model server came by other credentials, or compares with another model name. */
+  /** Forgets what was learned of its model server with other credentials or for another model name. */
   renewed(participant: Participant, what: { credentials: boolean; model: boolean }): void;
 }
 
 /** Keeps what participants registered where the next home of their room finds it. */
 interface RegistrationKeeper {
   /**
-   * Before something changes that the room's next home would not know of.
+   * Called before a change that the room's next home would not know.
    *
-   * @throws HubError `home_elsewhere`: the room goes to another hub, or has gone
+   * @throws HubError `home_elsewhere`: the room moves to another hub, or has moved
    */
   requireHere(roomCode: string): void;
   /**
-   * The participant joined, says something else of itself, or left: what the registry has under its id is stored. Of changes
-   * that come close together the last is stored.
+   * The participant joined, changed or left: stores what the registry has under its id. Of changes in quick succession
+   * the last is stored.
    *
-   * Resolves once it is stored, or while the place to store it cannot be reached; then it is stored later. A rejection that
-   * the caller leaves alone has no effect.
+   * Resolves once it is stored, or when the directory cannot be reached; then it is stored later. A rejection may be
+   * ignored.
    *
    * @throws HubError when the room has another home now, or the registration is too large
    */
   changed(participant: Pick<Participant, "roomCode" | "id">): Promise<void>;
 }
 
-/** Where rooms are kept: in the hub's own store, or in the directory of its cluster. */
+/** Where rooms are kept: in the hub's store, or in the directory of its cluster. */
 export interface RoomHome {
   /**
-   * The room is new or has changed: resolves once it is stored, or a warning said that it cannot be.
+   * The room is new or has changed: resolves once it is stored, or a warning says that it cannot be.
    *
-   * @returns false when its code belongs to another room of the cluster, or another hub changed the room at the same time
+   * @returns false when its code belongs to another room of the cluster, or another hub changed the room at the same
+   * time
    * @throws HubError `cluster_unavailable`
    */
   keep(room: Room): Promise<boolean>;
   /** The room was dropped. */
   drop(room: Room): void;
-  /** Of several hubs, this one drops the room when it is not used any more. */
+  /** Whether this hub, of several, drops the room when it is unused. */
   isOurs(code: string): boolean;
 }
 
-/** What the use-cases of one hub share. Made in `hub.ts`. */
+/** What the use cases of one hub share. Made in `hub.ts`. */
 export interface OperationContext {
   registry: Registry;
   machines: Machines;
@@ -121,7 +122,7 @@ export interface OperationContext {
   /** uniform integer in `[0, bound)` */
   randomBelow: (bound: number) => number;
   rooms: RoomHome;
-  /** by room code: what has to be stored before the next one begins */
+  /** by room code: each change is stored before the next begins */
   changes: OneByOne;
   /** Which participants can serve in this room has changed: waiting requests are routed again. */
   routingChanged: (roomCode: string) => void;

@@ -64,7 +64,7 @@ export function explainRoute(
   const prompt = { session: key, borders: [], bytes: promptBytes };
   const queryFor = (target: Selector) => plainQuery(target, protocol, nowMs, prompt);
   const { selection: found, place } = selectTarget(room, field, 0, queryFor);
-  // A refusal is shown with the first target, which people read first.
+  // A refusal is shown with the first target.
   const selector = field.targets[found.kind === "refused" ? 0 : place] ?? field.targets[0];
   const query = queryFor(selector);
   const selection = withFullQueue(found, waiting, limits.queuePerRoom);
@@ -150,17 +150,17 @@ function readingOf(selector: Selector, [first]: Participant[]): RouteExplanation
 interface Scene {
   room: Room;
   query: SelectionQuery;
-  /** who is asked, or waited for; undefined when the request is refused */
+  /** the participant that gets the request, or that it waits for; undefined when the request is refused */
   first: Participant | undefined;
   /** The request waits for this participant, though another is free. */
   hold: Hold | undefined;
-  /** who is asked when that fails */
+  /** the participant that gets the request when that one fails */
   next: Participant | undefined;
 }
 
 type Verdict = [RouteCandidate["verdict"], reason: string];
 
-/** The selection is asked about this one participant alone, then set against who comes first. */
+/** Runs the selection for this participant alone, and compares the result with the first participant. */
 function verdictOn(participant: Participant, { room, query, first, next, hold }: Scene): Verdict {
   const alone = selectParticipant(room, { ...query, only: participant });
   if (alone.kind === "refused") {
@@ -289,13 +289,13 @@ function explainAlias(
   return { alias: { pattern, target, targets: verdicts } };
 }
 
-/** What the placement of a request by model name goes by, for one participant. */
+/** What placement expects of one participant for a request by model name. */
 function routeExpectation(
   room: Room,
   participant: Participant,
   { prompt, nowMs }: SelectionQuery,
 ): RouteExpectation {
-  // Where no stream was measured, whole responses say something too.
+  // Without a measured stream, whole responses are the best estimate.
   const { pace } = participant.learned;
   const form: ResponseForm =
     pace.expectedFirstMs("stream", 0, nowMs()) === undefined ? "whole" : "stream";

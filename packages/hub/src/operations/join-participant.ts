@@ -41,7 +41,7 @@ export interface JoinOutcome {
  *
  * Waits at most a second for the first probe of a direct endpoint.
  *
- * @param onlyIfNew - it takes no id over, see {@link proofOfReturn}
+ * @param onlyIfNew - it must not replace a registration, see {@link proofOfReturn}
  * @throws HubError `room_not_found`, `invalid_password`, `too_many_attempts`, `participant_id_taken`,
  * `participant_token_invalid`, `participant_id_conflicts`, `participant_limit_reached`, `invalid_endpoint`
  */
@@ -53,7 +53,7 @@ export async function joinParticipant(
   onlyIfNew: boolean,
 ): Promise<JoinOutcome> {
   await checkAdmission(context, code, request, peer);
-  // After the password check, which may take a while: an unused room may be dropped meanwhile, an id taken.
+  // Read again after the password check, during which the room may be dropped or the id taken.
   const room = context.registry.room(code);
   context.registrations?.requireHere(room.code);
   const existing = room.participants.get(request.id);
@@ -77,7 +77,7 @@ export async function joinParticipant(
   return { ...joined, room, warnings: [...conflicts, ...pathWarnings(participant)] };
 }
 
-/** The token of a participant that is in the room replaces the room's password. */
+/** The token of a participant in the room replaces the room's password. */
 async function checkAdmission(
   context: OperationContext,
   code: string,
@@ -95,9 +95,9 @@ async function checkAdmission(
 type Joined = Pick<JoinOutcome, "participant" | "isNew" | "token" | "clientKey">;
 
 /**
- * A new participant, with a key and a token of its own.
+ * Registers a new participant, with a new key and token.
  *
- * @param existing - an offline participant whose id it takes
+ * @param existing - an offline participant that it replaces
  */
 function register(
   context: OperationContext,
@@ -109,7 +109,7 @@ function register(
   const { token, digest: tokenDigest } = mintToken();
   const clientKey = request.ownFirst === true ? mintClientKey() : undefined;
   const digests = { tokenDigest, clientKeyDigest: clientKey?.digest };
-  // Before anything is removed, since it may refuse.
+  // Before anything is removed, since it may throw.
   const registration = registrationOf(context, request, peer, digests);
   checkProbing(context, room, registration);
   if (existing !== undefined) requireReplaceable(existing);
@@ -122,7 +122,9 @@ function register(
   return { participant, isNew: true, token: token.reveal(), clientKey: clientKey?.token.reveal() };
 }
 
-/** The same participant again: it keeps its key, its place in join order, and with its token its `authHeaders`. */
+/**
+ * The same participant joins again: it keeps its key, its place in join order, and with its token its `authHeaders`.
+ */
 function rejoin(
   context: OperationContext,
   room: Room,
@@ -147,7 +149,8 @@ function rejoin(
   if (participant.model !== modelBefore) modelChanged(room, participant);
   participant.paths.direct = context.paths.directPathOf(participant);
   renewCredentials(participant, context.nowMs());
-  // Bound to token and endpoint origin: a change of either drops them unless sent again. Contract §3.
+  // `authHeaders` are bound to token and endpoint origin: a change of either drops them unless they are sent again.
+  // Contract §3.
   const mayKeep =
     keepsToken && originBefore === participant.endpointOrigin && request.authHeaders === undefined;
   if (!mayKeep)
@@ -174,7 +177,7 @@ function rejoin(
   };
 }
 
-/** The client key stays with the token it was issued with. */
+/** A client key is valid as long as the token it was issued with. */
 function renewedClientKey(
   { clientKeyDigest }: Participant,
   { ownFirst }: JoinRequest,
@@ -188,7 +191,7 @@ function renewedClientKey(
 /**
  * Contract §6: a full room evicts its longest offline participant.
  *
- * @param replaced - makes way for the new one in any case
+ * @param replaced - leaves in any case
  */
 function makeSpace(context: OperationContext, room: Room, replaced: Participant | undefined): void {
   if (replaced !== undefined) return;
@@ -213,9 +216,9 @@ function makeSpace(context: OperationContext, room: Room, replaced: Participant 
 }
 
 /**
- * Lets in a peer that knows the room's password. A missing one and a wrong one get the same error. Contract §6.
+ * Admits a peer that knows the room's password. A missing and a wrong password get the same error. Contract §6.
  *
- * @throws HubError `invalid_password`, or `too_many_attempts` once the address, or the room, has had too many wrong ones
+ * @throws HubError `invalid_password`, or `too_many_attempts` after too many wrong passwords of the address or the room
  */
 export async function checkRoomPassword(
   context: OperationContext,

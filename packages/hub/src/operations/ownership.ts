@@ -5,7 +5,7 @@ import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 
-/** What shows that a peer may act for a participant. `open` mode requires nothing. */
+/** What proves that a peer may act for a participant. `open` mode requires nothing. */
 export type Proof = "token" | "address" | "machine" | "open" | undefined;
 
 /**
@@ -28,9 +28,9 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
   }
   if (mode === "open") return "open";
   const { address, hasOrigin, computer } = participant.registrant;
-  // A page opened in a browser has that machine's address, and no right to what others there registered.
+  // A page in a browser has its machine's address, and no right to the registrations of others there.
   if (peer.hasOrigin && !hasOrigin) return undefined;
-  // The loopback address of another computer is not this one's.
+  // The loopback address of another computer means that computer.
   if (computer !== undefined && address !== undefined && isLoopbackHost(address)) return undefined;
   return mode === "compat" && address !== undefined && address === peer.address
     ? "address"
@@ -38,9 +38,9 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
 }
 
 /**
- * What lets a join with `If-None-Match: *` have an id that exists: it is the participant's own agent, or a restart of one
- * that has ended on the same machine. An agent that joined and has not opened its tunnel yet has not ended: it may have
- * been started at the same time. Contract §3.
+ * What lets a join with `If-None-Match: *` have an existing id: it comes from the participant's agent, or from its
+ * restart on the same machine. An agent that joined and has not opened its tunnel yet has not ended: both may have been
+ * started at the same time. Contract §3.
  *
  * @throws HubError `participant_id_taken`, `participant_token_invalid`
  */
@@ -92,8 +92,8 @@ export function requireProof(mode: OwnershipMode, participant: Participant, peer
 }
 
 /**
- * Contract §3: the id of a live participant may not be taken without proof. An endpoint that responded once is no sign of
- * life: it is not probed again while its participant is silent.
+ * Contract §3: the id of a live participant may not be taken without proof. An endpoint that responded once is not a
+ * sign of life: it is not probed again while its participant is silent.
  */
 export function isLive(participant: Participant): boolean {
   return participant.presence.status === "online" || participant.paths.tunnel.kind === "open";
@@ -117,8 +117,8 @@ function idTaken({ roomCode, id }: Participant, hint: string): HubError {
 }
 
 /**
- * An id that equals another participant's model captures its requests: a warning, and an error in `strict` only.
- * Contract §3. Compared as the selector compares, so that a `:latest` tag makes no difference.
+ * An id that equals another participant's model captures its requests: a warning, in `strict` mode an error. Contract
+ * §3. Compared like selectors, so that a `:latest` tag makes no difference.
  *
  * @throws HubError `participant_id_conflicts`
  */

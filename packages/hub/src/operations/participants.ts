@@ -30,7 +30,7 @@ import { isUnused } from "./direct-path.ts";
 /** A heartbeat probes a direct endpoint again when the last contact is this old, or failed. Contract §3. */
 const reprobeAfterMs = 60_000;
 
-/** Interface §4, `GET …/participants`: in join order with stand-ins as in every list, offline ones too. */
+/** Interface §4, `GET …/participants`: in join order, stand-ins as in every list, offline participants included. */
 export function listParticipants(
   { registry, nowMs }: OperationContext,
   code: string,
@@ -41,7 +41,7 @@ export function listParticipants(
   return participants.map((one) => participantView(one, now));
 }
 
-/** What others may see of a participant now. */
+/** The public view of a participant now. */
 export function viewOf({ nowMs }: OperationContext, participant: Participant): ParticipantSummary {
   return participantView(participant, nowMs());
 }
@@ -55,7 +55,7 @@ export function getParticipant(
   return participantView(registry.participant(registry.room(code), id), nowMs());
 }
 
-/** Interface §3: `POST …/health`. Takes nothing over, so it needs no proof; a wrong token is refused. Contract §3. */
+/** Interface §3: `POST …/health`. It changes nothing, so it needs no proof; a wrong token is refused. Contract §3. */
 export function recordHeartbeat(
   context: OperationContext,
   code: string,
@@ -80,7 +80,7 @@ function reprobe(context: OperationContext, participant: Participant): void {
   if (participant.paths.tunnel.kind !== "closed" || participant.paths.direct.kind === "refused")
     return;
   const isStale = context.nowMs() - participant.paths.lastContactMs > reprobeAfterMs;
-  // Never rejects; what it finds is an event of its own.
+  // Never rejects; the result is an event.
   if (
     isStale ||
     participant.paths.direct.kind !== "answered" ||
@@ -149,7 +149,7 @@ function servingNow({ nowMs }: OperationContext, room: Room, name: string): Part
 /**
  * Whether a peer may open this participant's tunnel: with its token always, without it never. Contract §3.
  *
- * @param holder - of the session with which the tunnel goes on: the room may have another home since
+ * @param holder - the participant of the session that is resumed: the room may have another home now
  * @throws HubError `participant_not_found`, `participant_token_required`, `participant_token_invalid`
  */
 export function authorizeTunnel(
@@ -184,7 +184,7 @@ export function authorizeTunnel(
     );
   }
   requireComplete(participant);
-  // One that goes on with a session may come through a sibling, whose address says nothing.
+  // A resumed session may come through another hub, whose address means nothing.
   if (holder === undefined) participant.paths.ownerAddress = peer.nearAddress;
   return participant;
 }

@@ -5,8 +5,8 @@ import type { OperationContext } from "./context.ts";
 import { roomsToWake } from "../domain/slots.ts";
 
 /**
- * A sign of life: a join, a heartbeat, any frame or pong on its own tunnel. Brings an offline participant back. Interface §3,
- * contract §2.
+ * A sign of life: a join, a heartbeat, any frame or pong of its tunnel. Brings an offline participant back. Interface
+ * §3, contract §2.
  */
 export function recordLife(context: OperationContext, participant: Participant): void {
   participant.presence.lastSeenMs = context.nowMs();
@@ -17,7 +17,7 @@ export function recordLife(context: OperationContext, participant: Participant):
   announceUpdate(context, participant);
 }
 
-/** Marks the overdue offline, each with exactly one event. */
+/** Marks overdue participants offline, each with exactly one event. */
 export function markOverdue(context: OperationContext): void {
   for (const participant of context.liveness.takeOverdue(context.nowMs())) {
     participant.presence.status = "offline";
@@ -29,14 +29,14 @@ export function markOverdue(context: OperationContext): void {
   }
 }
 
-/** Lets waiting requests go where a trial of credentials is due. Contract §3, "Readiness". */
+/** Routes waiting requests again where a trial of credentials is due. Contract §3, "Readiness". */
 export function wakeForTrials({ trials, registry, nowMs, routingChanged }: OperationContext): void {
   for (const { roomCode } of trials.takeDue(nowMs(), (one) => registry.isCurrent(one))) {
     routingChanged(roomCode);
   }
 }
 
-/** A visible change of a participant: one event, and waiting requests are routed again. */
+/** Announces a visible change of a participant, and routes waiting requests again. */
 export function announceUpdate(context: OperationContext, participant: Participant): void {
   if (!context.registry.isCurrent(participant)) return;
   context.trials.note(participant);
@@ -50,7 +50,7 @@ function showUpdate(context: OperationContext, participant: Participant): void {
   context.emit.participantUpdated(participant.roomCode, view);
 }
 
-/** Puts a new participant into its room, and begins to watch its signs of life. */
+/** Adds a new participant to its room, and begins to watch its signs of life. */
 export function addParticipant(
   context: OperationContext,
   room: Room,
@@ -66,7 +66,7 @@ export function addParticipant(
   wakeRooms(context, room.code, participant.load.machine);
 }
 
-/** Takes a participant out of its room, with everything the hub kept for it. */
+/** Removes a participant from its room, with everything the hub kept for it. */
 export function removeParticipant(
   context: OperationContext,
   participant: Participant,

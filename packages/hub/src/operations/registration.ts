@@ -15,7 +15,7 @@ import type { OperationContext, Peer } from "./context.ts";
 import { registrantOf } from "./ownership.ts";
 
 /**
- * What a participant declares of itself, with its endpoint checked. Changes nothing.
+ * What a participant declares, with its endpoint checked. Changes nothing.
  *
  * @throws HubError `invalid_endpoint`
  */
@@ -55,7 +55,7 @@ export function checkedEndpoint({ limits }: OperationContext, endpoint: string) 
   throw new HubError("invalid_endpoint", `endpoint ${checked.reason}.`, { param: "endpoint" });
 }
 
-/** An online participant that has not been reached yet; in no room so far. */
+/** An online participant that was not reached yet, and is in no room. */
 export function newParticipant(
   { limits, newUuid, nowMs, wallMs }: OperationContext,
   room: Room,
@@ -95,8 +95,8 @@ export function newParticipant(
 }
 
 /**
- * After a change of what it declares, or of its endpoint: another endpoint is another model server. What its agent
- * reported holds while it has a tunnel.
+ * Called after a change of its declaration or endpoint: another endpoint is another model server. With a tunnel, the
+ * agent's reports stay valid.
  */
 export function refreshCapabilities(
   room: Room,

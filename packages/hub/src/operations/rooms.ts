@@ -11,8 +11,8 @@ import type { EventBus } from "../events/bus.ts";
 import { type StoredRoom, applyStoredAliases, roomFromStored } from "../storage/room-store.ts";
 
 /**
- * Interface §4, `POST /rooms`. The room is on disk before the response is sent and the room is listed or announced, so that
- * no crash takes it back. Contract §1.
+ * Interface §4, `POST /rooms`. The room is on disk before the response is sent and the room is listed or announced, so
+ * that no crash loses it. Contract §1.
  *
  * @throws HubError `rate_limit_exceeded`, `room_limit_reached`
  */
@@ -82,7 +82,7 @@ async function isKept(
   return false;
 }
 
-/** In a cluster, the rooms that have their home at other hubs and participants there, by code, as these hubs have them. */
+/** In a cluster: the rooms with participants at other hubs, by code. */
 type RoomsElsewhere = ReadonlyMap<string, RoomView>;
 
 /** Interface §4, `GET /rooms`: in creation order. @param elsewhere - undefined for a hub that is alone */
@@ -93,18 +93,18 @@ export function listRooms(
   const views = [...registry.rooms()].map((room) => viewOf(room, elsewhere));
   if (elsewhere === undefined) return views;
   const isNew = ({ code }: RoomView) => registry.findRoom(code) === undefined;
-  // Each hub learns of the others' rooms in an order of its own, and of some only now.
+  // Hubs learn of each other's rooms in different orders, and of some only now.
   return [...views, ...[...elsewhere.values()].filter(isNew)].sort(
     (one, other) => one.createdAt - other.createdAt,
   );
 }
 
-/** The rooms with participants here: of the others, every hub of a cluster knows all that there is. */
+/** The rooms with participants here: every hub of a cluster knows everything about the others. */
 export function listRoomsInUse({ registry }: OperationContext): RoomView[] {
   return [...registry.rooms()].filter((room) => !isIdle(room)).map(roomView);
 }
 
-/** The last used first, rooms with participants before others. @returns also how many there are in all */
+/** The rooms with participants first, each group by last use. @returns also how many there are in all */
 export function roomsLastUsed(
   { registry }: OperationContext,
   maxRooms: number,
@@ -133,7 +133,7 @@ export function getRoom({ registry }: OperationContext, code: string): RoomView 
   return roomView(registry.room(code));
 }
 
-/** The same, and a sign that the room is still in use. @throws HubError `room_not_found` */
+/** The same, and marks the room as used. @throws HubError `room_not_found` */
 export function useRoom(context: OperationContext, code: string): RoomView {
   const room = context.registry.room(code);
   room.lastUsedAt = context.wallMs();
@@ -150,7 +150,7 @@ export function dropUnusedRooms(context: OperationContext): number {
   return unused.length;
 }
 
-/** At the room limit the longest unused above 24 h goes first. Contract §1. */
+/** At the room limit, drops the room that has been unused longest, for at least 24 h. Contract §1. */
 function makeSpace(context: OperationContext): void {
   const { registry, limits } = context;
   if (registry.roomCount < limits.rooms) return;
@@ -181,11 +181,11 @@ function forgetRoom(context: OperationContext, room: Room): void {
   context.roomDropped(room.code);
 }
 
-/** A watcher that comes this soon after the creation of a room still gets its `room.created`. Contract §5. */
+/** A watcher that opens a stream this soon after the creation of a room still gets its `room.created`. Contract §5. */
 const newRoomMs = 5_000;
 
 /**
- * The events of a room for a program around the hub, as values: no socket, no encoding.
+ * The events of a room as values, for a program around the hub.
  *
  * @returns how to stop
  * @throws HubError `room_not_found`
@@ -204,16 +204,16 @@ export function watchRoom(
   return bus.listen(room.code, listener);
 }
 
-/** The wall clock may have been set back, and a hub that was restarted would give the event's id to another one. */
+/** The wall clock may have been set back, and a restarted hub gives the event's id to another event. */
 export function isNewRoom(context: OperationContext, bus: EventBus, room: RoomView): boolean {
   const ageMs = context.wallMs() - room.createdAt;
   return ageMs >= 0 && ageMs <= newRoomMs && bus.hasCreated(room.code);
 }
 
 /**
- * A room of the cluster, as another hub made or changed it. Contract §8.
+ * Takes a room of the cluster as another hub created or changed it. Contract §8.
  *
- * @param isNew - it is announced: it was made while this hub was there
+ * @param isNew - announces it: it was created while this hub was running
  */
 export function takeSharedRoom(
   { registry, roomPasswords, passwordKeeper, emit }: OperationContext,
@@ -227,7 +227,7 @@ export function takeSharedRoom(
     applyStoredAliases(known, stored);
     return;
   }
-  // Being created here: its own operation adds it.
+  // A room that is being created here is added by that operation.
   if (registry.hasCode(code)) return;
   const room = roomFromStored(stored);
   if (passwordDigest !== undefined) {

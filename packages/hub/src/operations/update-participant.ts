@@ -10,7 +10,7 @@ import { assignMachine, announceUpdate } from "./presence.ts";
 import { firstProbe, pathWarnings, checkProbing } from "./direct-path.ts";
 import { checkedEndpoint, refreshCapabilities } from "./registration.ts";
 
-/** Whether `PUT` of this id means a change rather than a join. Contract §1. */
+/** Whether `PUT` of this id is a change rather than a join. Contract §1. */
 export function isKnownParticipant(
   { registry }: OperationContext,
   code: string,
@@ -37,7 +37,7 @@ export async function updateParticipant(
   requireProof(context.ownership, participant, peer);
   const conflicts = conflictWarnings(context, room, id, request.model ?? participant.model);
   const { baseUrl: baseUrlBefore, model: modelBefore } = participant;
-  // First, since it may refuse: a refused change changes nothing.
+  // First, since it may throw: a refused change changes nothing.
   const place = placeOf(context, room, participant, request, peer);
   const kept = applyNames(participant, request);
   if (participant.model !== modelBefore) modelChanged(room, participant);
@@ -55,7 +55,7 @@ export async function updateParticipant(
   return { participant, room, warnings: [...conflicts, ...kept, ...pathWarnings(participant)] };
 }
 
-/** @returns warnings of what stays as it was */
+/** @returns warnings about what stays unchanged */
 function applyNames(participant: Participant, request: UpdateParticipantRequest): Warning[] {
   if (request.nickname !== undefined) participant.nickname = request.nickname;
   if (request.model !== undefined) participant.model = request.model;
@@ -65,7 +65,7 @@ function applyNames(participant: Participant, request: UpdateParticipantRequest)
   return request.config === undefined ? [] : applyConfig(participant, request.config ?? {});
 }
 
-/** An agent serves `/responses` and `/messages` as it was started, whatever is changed here. */
+/** An agent serves `/responses` and `/messages` as it was started, whatever the request changes. */
 function applyConfig(participant: Participant, config: ParticipantConfig): Warning[] {
   const { id, roomCode, isTunnelOnly } = participant;
   const { tunnel } = participant.paths;
@@ -89,7 +89,7 @@ type Place = Pick<
   "endpoint" | "baseUrl" | "endpointOrigin" | "registrant" | "isTunnelOnly" | "liveness"
 >;
 
-/** Where requests will go, and who sees to its signs of life. */
+/** Where requests will go, and where its signs of life come from. */
 function placeOf(
   context: OperationContext,
   room: Room,
@@ -119,7 +119,7 @@ function endpointOf(
     return { endpoint: kept, baseUrl, endpointOrigin, registrant };
   }
   const { baseUrl, origin } = checkedEndpoint(context, endpoint);
-  // Where it may be dialled follows from who said so last.
+  // The right to dial follows from the peer that named the endpoint last.
   return { endpoint, baseUrl, endpointOrigin: origin, registrant: registrantOf(peer) };
 }
 
@@ -143,7 +143,7 @@ function applyPlace(
   if (renewed.credentials) renewCredentials(participant, context.nowMs());
   context.paths.renewed(participant, renewed);
   const hasMoved = endpoint !== undefined || participant.isTunnelOnly !== isTunnelOnlyBefore;
-  // What its model server refused may be accepted now.
+  // The model server may accept now what it refused.
   const isDoubtful = (renewed.credentials || renewed.model) && readinessOf(participant) !== "ready";
   const hasReturned = bringBack(participant, {
     authHeaders: authHeaders !== undefined || !isSameOrigin,

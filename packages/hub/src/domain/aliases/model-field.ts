@@ -61,7 +61,7 @@ export function selectTarget(
   return { selection: refusalOf(room, field, refusals), place: targets.length - 1 };
 }
 
-/** Of several refusals the first that is about a participant; that no participant matches says least. */
+/** The first refusal that is about a participant; `model_not_found` says least. */
 function refusalOf(room: Room, { alias, targets }: ModelField, refusals: Refused[]): Refused {
   const [first] = refusals;
   if (first === undefined) throw new Error("a model field has at least one target");

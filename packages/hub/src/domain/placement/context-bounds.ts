@@ -1,6 +1,6 @@
 import type { Participant } from "../participant.ts";
 
-/** A model server may be started again with a larger context, which the hub does not see. */
+/** A model server may be restarted with a larger context unnoticed. */
 const keptMs = 10 * 60_000;
 
 interface Bound {
@@ -17,13 +17,13 @@ interface PromptLength {
 const none: readonly Participant[] = [];
 
 /**
- * Which prompts are too long for the context of a participant's model, as its refusals show. Contract §3, "Retry": a
- * longer success, a new registration, another model and 10 minutes end a bound.
+ * Which prompts are too long for the context of a participant's model, learned from its refusals. Contract §3, "Retry":
+ * a longer success, a new registration, another model and 10 minutes end a bound.
  */
 export class ContextBounds {
   readonly #bounds = new Map<Participant, Bound>();
 
-  /** Its server refused a prompt that alone has more tokens than the context. */
+  /** Its model server refused a prompt that has more tokens than the context. */
   noteRefused(participant: Participant, textBytes: number, nowMs: number): void {
     const known = this.find(participant, nowMs) ?? textBytes;
     this.#bounds.set(participant, {
@@ -32,13 +32,13 @@ export class ContextBounds {
     });
   }
 
-  /** It read a prompt of this length. */
+  /** Its model server read a prompt of this length. */
   noteRead(participant: Participant, textBytes: number): void {
     const bound = this.#bounds.get(participant);
     if (bound !== undefined && textBytes >= bound.textBytes) this.#bounds.delete(participant);
   }
 
-  /** Text bytes from which on a prompt is too long there; undefined when none was refused lately. */
+  /** The text bytes from which a prompt is too long; undefined when none was refused lately. */
   find(participant: Participant, nowMs: number): number | undefined {
     const bound = this.#bounds.get(participant);
     if (bound === undefined) return undefined;
@@ -53,7 +53,7 @@ export class ContextBounds {
       yield [participant, textBytes, untilMs - nowMs];
   }
 
-  /** As another hub learned it. */
+  /** Takes over a bound of another hub. */
   restore(participant: Participant, textBytes: number, forMs: number, nowMs: number): void {
     this.#bounds.set(participant, { textBytes, untilMs: nowMs + forMs });
   }

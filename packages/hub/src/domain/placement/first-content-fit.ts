@@ -1,8 +1,8 @@
 /** Each new sample leaves this share of the weight of all earlier ones. */
 const keptWeight = 0.9;
-/** Of a shorter prompt the time says nothing about the rate: nearly all of it is the fixed part. */
+/** For a shorter prompt nearly all of the time is the fixed part, which says nothing about the rate. */
 const leastShownBytes = 512;
-/** An estimate for a prompt that is so many times as long as every measured one is a guess. */
+/** For a prompt so many times as long as all measured prompts, the estimate is a guess. */
 const reach = 4;
 
 /** Weighted sums over samples: weight, x, y, xx and xy. */
@@ -12,7 +12,7 @@ const noSums: Sums = [0, 0, 0, 0, 0];
 
 /**
  * The time to the first content as two figures: a fixed part, and prompt bytes ÷ rate. Least squares with exponential
- * forgetting, apart for short and long prompts, so that many of one kind do not make the fit forget the other.
+ * forgetting, separately for short and long prompts, so that many of one kind do not displace the other.
  */
 export class FirstContentFit {
   #count = 0;
@@ -20,7 +20,7 @@ export class FirstContentFit {
   #short = noSums;
   #long = noSums;
 
-  /** All that it is, as numbers. See {@link FirstContentFit.restore}. */
+  /** The state as numbers. See {@link FirstContentFit.restore}. */
   snapshot(): readonly number[] {
     return [this.#count, this.#longest, ...this.#short, ...this.#long];
   }
@@ -92,7 +92,7 @@ function lineAt(bytes: number, short: Sums, long: Sums): number {
   const meanY = (short[2] + long[2]) / weight;
   const [xx, xy] = [short[3] + long[3], short[4] + long[4]];
   const variance = xx / weight - meanX * meanX;
-  // Samples of one size say nothing of how the size counts: the cost is taken to be in proportion to it.
+  // Samples of one size do not show a rate: the cost is taken as proportional to the size.
   if (variance <= 1e-3 * meanX * meanX) return (meanY * bytes) / meanX;
   const slope = (xy / weight - meanX * meanY) / variance;
   if (slope <= 0) return meanY;

@@ -1,27 +1,27 @@
 import { FirstContentFit } from "./first-content-fit.ts";
 
-/** What was measured longer ago is measured again. */
+/** Older measurements are repeated. */
 const freshMs = 10 * 60_000;
 /** The same after the first request, which may have loaded the model. */
 const firstFreshMs = 60_000;
-/** Of the mean: what a request that ran longer than the mean is still expected to need. */
+/** The share of the mean that a request beyond the mean is still expected to need. */
 const leastRemainder = 0.2;
 const keptShare = 0.8;
 /** How long a failed attempt counts against a participant; twice as long after each further one. */
 const firstDoubtMs = 5_000;
 const longestDoubtMs = 120_000;
 
-/** What a participant needs for a request, by how its response comes. */
+/** The form of a response, by which speed is measured. */
 export type ResponseForm = "stream" | "whole";
 
-/** What a participant had to compute of a prompt, as far as the hub knows. */
+/** The part of a prompt that a participant had to compute, as far as the hub knows. */
 interface ComputedPrompt {
   promptBytes: number;
-  /** of them, those that were expected not to be in its cache */
+  /** the bytes that were expected not to be in its cache */
   coldBytes: number;
 }
 
-/** A pace on its way to another hub, whose clock is another: times are durations in ms. */
+/** A pace on its way to another hub. Times are durations in ms, since clocks differ. */
 export interface PaceSnapshot {
   readonly stream: readonly number[];
   readonly whole: readonly number[];
@@ -40,7 +40,7 @@ export class Pace {
     stream: new FirstContentFit(),
     whole: new FirstContentFit(),
   };
-  /** A request of a length that was never measured was sent last. */
+  /** when a request of an unmeasured length was last sent */
   #beyondMs = Number.NEGATIVE_INFINITY;
   #measuredMs = Number.NEGATIVE_INFINITY;
   readonly #answeredMs: Record<ResponseForm, number> = {
@@ -52,7 +52,7 @@ export class Pace {
   #doubt: { untilMs: number; nextMs: number } | undefined;
   #changes = 0;
 
-  /** Counts up with everything that is noted. */
+  /** Increases with each note. */
   get changes(): number {
     return this.#changes;
   }
@@ -69,7 +69,7 @@ export class Pace {
     };
   }
 
-  /** Becomes the pace that the participant's owner has. */
+  /** Takes over the pace that another hub measured. */
   restore(snapshot: PaceSnapshot, nowMs: number): void {
     const { stream, whole, measuredAgoMs, slotMs, loadMs, doubtMs } = snapshot;
     this.#first.stream.restore(stream);
@@ -97,26 +97,26 @@ export class Pace {
   ): void {
     this.#changes++;
     const fit = this.#first[form];
-    // What it did not spend on the prompt is the fixed part.
+    // The time that was not spent on the prompt is the fixed part.
     if (promptMs !== undefined && promptMs < tookMs) fit.add(0, tookMs - promptMs);
     fit.add(likelyBytes(fit, prompt, tookMs), tookMs);
     this.#measuredMs = nowMs;
     this.#doubt = undefined;
   }
 
-  /** A response has begun, also one that shows nothing of its speed: a refusal, say. */
+  /** A response has begun, even one that shows no speed, such as a refusal. */
   noteAnswer(form: ResponseForm, nowMs: number): void {
     this.#answeredMs[form] = nowMs;
   }
 
-  /** A request is sent there. */
+  /** A request is sent. */
   noteSent(form: ResponseForm, coldBytes: number, nowMs: number): void {
     if (this.#first[form].isBeyond(coldBytes)) this.#beyondMs = nowMs;
   }
 
   /**
-   * Only a request can show how fast it is: no response of this form has begun lately, or the prompt is far longer than
-   * all that were measured, and none such was sent lately.
+   * Whether only a request can show how fast it is: no response of this form has begun lately, or the prompt is far
+   * longer than all measured prompts, and no such prompt was sent lately.
    */
   isUntried(form: ResponseForm, coldBytes: number, nowMs: number): boolean {
     const isBeyond = this.#first[form].isBeyond(coldBytes) && nowMs - this.#beyondMs > freshMs;
@@ -128,14 +128,14 @@ export class Pace {
     return count > 0 && nowMs - this.#measuredMs <= (count > 1 ? freshMs : firstFreshMs);
   }
 
-  /** A request had to go elsewhere. */
+  /** A request failed and moved to another participant. */
   noteFailure(nowMs: number): void {
     this.#changes++;
     const lastsMs = this.#doubt?.nextMs ?? firstDoubtMs;
     this.#doubt = { untilMs: nowMs + lastsMs, nextMs: Math.min(2 * lastsMs, longestDoubtMs) };
   }
 
-  /** Its last request had to go elsewhere, a short while ago: others come first, however fast it was. */
+  /** Whether a request failed here a short while ago: other participants come first, however slow. */
   isDoubtful(nowMs: number): boolean {
     return this.#doubt !== undefined && nowMs < this.#doubt.untilMs;
   }
@@ -149,7 +149,7 @@ export class Pace {
   /** A request was the one that loaded the model. */
   noteLoad(coldBytes: number, tookMs: number): void {
     this.#changes++;
-    // Of its speed that response showed nothing: the next one may.
+    // That response showed no speed; the next one may.
     this.#answeredMs.stream = this.#answeredMs.whole = Number.NEGATIVE_INFINITY;
     const usual = this.#first.stream.at(coldBytes) ?? 0;
     this.#loadMs = mean(this.#loadMs, Math.max(0, tookMs - usual));
@@ -192,7 +192,7 @@ export class Pace {
 }
 
 /**
- * A prompt that took as long as all of it takes was not warm: another request had its slot, or the cache had dropped it.
+ * A prompt that took the time of a cold one was not warm: another request had its slot, or the cache had dropped it.
  * Counted as warm, it would make warm prompts look slow and cold ones fast.
  */
 function likelyBytes(

@@ -32,13 +32,13 @@ export function candidateFor(
   };
 }
 
-/** More free participants than this are sampled: a request must not cost more in a room of a thousand. */
+/** More free participants than this are sampled, which limits the cost of a request in a large room. */
 const maxCompared = 32;
 
 /**
  * Where a request by model name goes now.
  *
- * @param serving - those that serve the model, in join order
+ * @param serving - the participants that serve the model, in join order
  */
 export function placeRequest(
   room: Room,
@@ -52,7 +52,7 @@ export function placeRequest(
   return place(candidates, { promptBytes: prompt.bytes, form, nowMs, holdUntilMs });
 }
 
-/** The free ones, at most 32 of them from a random one on, and every one that holds the prompt warm. */
+/** At most 32 free participants from a random one on, and every participant that holds the prompt warm. */
 function comparedCandidates(
   serving: readonly Participant[],
   warm: ReadonlyMap<Participant, number>,
@@ -82,7 +82,7 @@ function comparedCandidates(
   return isSampled ? candidates : inOrderOf(serving, candidates);
 }
 
-/** Those at capacity whose model is loaded: one of them may be free before another one has loaded it. */
+/** Participants at capacity whose model is loaded: one of them may be free before another has loaded it. */
 function loadedBusyOnes(
   serving: readonly Participant[],
   warm: ReadonlyMap<Participant, number>,
@@ -101,7 +101,7 @@ function inOrderOf(serving: readonly Participant[], candidates: Candidate[]): Ca
   );
 }
 
-/** Whether the request may go there, now or once a slot is free. */
+/** Whether a participant may serve the request, now or once a slot is free. */
 function mayServe(one: Participant, { excluded, protocol, nowMs }: SelectionQuery): boolean {
   return (
     isRoutable(one, nowMs) &&

@@ -43,15 +43,15 @@ interface Expectation {
 
 /** Loading a model, until it was measured. */
 const assumedLoadMs = 5_000;
-/** A smaller gain is within the guess: no request waits, and no conversation moves, for it. */
+/** A smaller gain is within the error of the estimate: no request waits and no conversation moves for it. */
 const leastGainMs = 50;
-/** Less warm than this says nothing: a system prompt in common with other conversations. */
+/** Less is only a system prompt in common with other conversations. */
 const leastWarmShare = 0.5;
 
 /**
  * Where a request by model name goes: to the candidate with the least expected time to its first content. Contract §3,
- * "Placement". A candidate that was not measured is expected to be as fast as the best, and comes first: it is tried,
- * not feared. Ties go to the first.
+ * "Placement". An unmeasured candidate is expected to be as fast as the best, and comes first, so that it is tried.
+ * Ties go to the first.
  *
  * @param candidates - in join order
  */
@@ -111,7 +111,7 @@ function bestFree<Candidate extends PlacementCandidate>(
       if (unmeasured === undefined || suitsBetter(candidate, unmeasured)) unmeasured = candidate;
       continue;
     }
-    // Those that were measured come first among equals.
+    // Among equals, measured candidates come first.
     const likelyMs = candidate.mustLoad ? 0 : (coldMs ?? 0) * crowding(candidate) + leastGainMs;
     const expected = { candidate, expectedMs: (firstMs ?? likelyMs) + loadingMs(candidate) };
     if (best === undefined || expected.expectedMs < best.expectedMs) best = expected;
@@ -121,7 +121,7 @@ function bestFree<Candidate extends PlacementCandidate>(
   if (unmeasured !== undefined && isWarm(unmeasured, query)) {
     return { candidate: unmeasured, expectedMs: 0 };
   }
-  // A conversation is not moved for a gain that is within the guess.
+  // A conversation is not moved for a gain within the error of the estimate.
   if (warm !== undefined && warm.expectedMs <= (best?.expectedMs ?? 0) + leastGainMs) return warm;
   if (unmeasured === undefined) return best;
   const expectedMs = coldMs ?? 0;
@@ -135,7 +135,7 @@ function isTriedFirst(
   firstMs: number | undefined,
   coldMs: number | undefined,
 ): boolean {
-  // Where nothing is known of any, there is nothing to compare.
+  // When no candidate was measured, there is nothing to compare.
   if (firstMs === undefined && coldMs === undefined) return true;
   return pace.isUntried(form, Math.max(0, promptBytes - warmBytes), nowMs);
 }
@@ -144,13 +144,13 @@ function isWarm({ warmBytes, mustLoad }: PlacementCandidate, { promptBytes }: Pl
   return warmBytes > 0 && !mustLoad && warmBytes >= leastWarmShare * promptBytes;
 }
 
-/** Of two that were not measured. */
+/** Which of two unmeasured candidates suits better. */
 function suitsBetter(one: PlacementCandidate, other: PlacementCandidate): boolean {
   if (one.warmBytes !== other.warmBytes) return one.warmBytes > other.warmBytes;
   return crowding(one) < crowding(other);
 }
 
-/** How fast the fastest candidate computes the whole prompt. */
+/** The time in which the fastest candidate computes the whole prompt. */
 function bestColdMs(
   candidates: readonly PlacementCandidate[],
   { form, promptBytes, nowMs }: PlacementQuery,
@@ -164,8 +164,8 @@ function bestColdMs(
 }
 
 /**
- * Of those that are full, the one that is worth waiting for: it holds the prompt warm, or has the model loaded where the
- * best free one would load it first. The one with the least expected time, where that is known.
+ * The full candidate that is worth waiting for: it holds the prompt warm, or has the model loaded where the best free
+ * candidate would load it first. The least expected time wins, where it is known.
  */
 function bestBusy<Candidate extends PlacementCandidate>(
   candidates: readonly Candidate[],
@@ -189,7 +189,7 @@ function loadingMs({ mustLoad, pace }: PlacementCandidate): number {
   return mustLoad ? (pace.loadMs ?? assumedLoadMs) : 0;
 }
 
-/** Slots share their machine: requests that run there slow this one down, by as much as they fill it. */
+/** Slots share their machine: running requests slow this one down in proportion to their number. */
 function crowding({ active, limit }: PlacementCandidate): number {
   return 1 + Math.min(1, active / limit);
 }

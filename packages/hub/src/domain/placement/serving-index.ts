@@ -4,8 +4,8 @@ import type { Participant } from "../participant.ts";
 const none: readonly Participant[] = [];
 
 /**
- * The participants of a room by the model they serve, so that a request for a model looks at those alone. Made when it is
- * needed, and again after a change.
+ * The participants of a room by model, so that a request for a model looks only at participants that serve it. Built
+ * when needed, and again after a change.
  */
 export class ServingIndex {
   #byModel: Map<string, Participant[]> | undefined;
@@ -15,7 +15,7 @@ export class ServingIndex {
     this.#byModel = undefined;
   }
 
-  /** Those that serve a model: under exactly this name first, then under one that differs by a `:latest` tag. */
+  /** The participants that serve a model: the exact name first, then names that differ by a `:latest` tag. */
   serving(model: string, participants: Iterable<Participant>): readonly Participant[] {
     this.#byModel ??= byModel(participants);
     const all = this.#byModel.get(withoutLatest(model)) ?? none;

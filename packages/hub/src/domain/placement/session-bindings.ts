@@ -13,8 +13,8 @@ const keptMs = 15 * 60_000;
 const maxBindings = 4_096;
 
 /**
- * Which participant the sessions of a room have that select any: the one that chance first gave them. Contract §3,
- * "Conversations": the 4,096 used last, for 15 minutes.
+ * The participants of a room's sessions that select any: the first random choice is kept. Contract §3, "Conversations":
+ * the 4,096 used last, for 15 minutes.
  */
 export class SessionBindings {
   /** by keyed hash of the session, least recently used first */

@@ -18,7 +18,7 @@ export interface Prompt {
   bytes: number;
 }
 
-/** Of a request whose prompt says nothing about where it may be warm. */
+/** A prompt that says nothing about where it may be warm. */
 export const noPrompt: Prompt = Object.freeze({ session: undefined, borders: [], bytes: 0 });
 
 /** A prompt as a participant computed it last. */
@@ -48,7 +48,7 @@ const maxPerRoom = 4_096;
 const perSlot = 4;
 const leastPerParticipant = 8;
 const mostPerParticipant = 1_024;
-/** A beginning that all conversations share is warm nearly everywhere, and then says little. */
+/** A beginning that all conversations share is warm nearly everywhere, and says little. */
 const maxHolders = 32;
 
 /**
@@ -92,7 +92,7 @@ export class WarmConversations {
     if (keys.length === 0) return;
     this.#dropExpired(nowMs);
     const cache = this.#caches.get(participant);
-    // The same conversation some turns ago: its last beginning is one of this prompt's.
+    // An earlier turn of the same conversation ends in one of this prompt's beginnings.
     const earlier = keys.findLast((key) => cache?.byEnd.has(key) === true);
     if (earlier !== undefined) this.#remove(cache?.byEnd.get(earlier));
     this.#add({ participant, keys, bytes: prompt.bytes, usedMs: nowMs });
@@ -103,18 +103,18 @@ export class WarmConversations {
     return this.#all;
   }
 
-  /** What another hub knew, in the order of {@link all}. */
+  /** Takes over a conversation of another hub, in the order of {@link all}. */
   learn(conversation: Conversation): void {
     this.#add(conversation);
   }
 
-  /** It did not compute this prompt after all. */
+  /** The participant did not compute this prompt after all. */
   drop(participant: Participant, prompt: Prompt): void {
     const last = keysOf(prompt).at(-1);
     if (last !== undefined) this.#remove(this.#caches.get(participant)?.byEnd.get(last.key));
   }
 
-  /** Its cache is lost, or it is no longer there. */
+  /** The participant's cache is lost, or it has left. */
   forget(participant: Participant): void {
     for (const one of this.#caches.get(participant)?.conversations ?? []) this.#remove(one);
   }
