@@ -79,7 +79,10 @@ class TunnelParticipant implements Participant {
       onStopped: (stop) => this.#onStopped(stop),
       notify: this.#notify,
     });
-    this.#provider = new ProviderClient({ connectTimeoutMs: settings.timing.providerConnectMs });
+    this.#provider = new ProviderClient({
+      connectTimeoutMs: settings.timing.providerConnectMs,
+      world: settings.world,
+    });
     const headers = { ...settings.authHeaders, ...settings.localHeaders };
     const budget = openBudget(settings, headers, this.#onFault);
     this.#served = this.#createModel(headers, budget);

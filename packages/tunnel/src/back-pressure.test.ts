@@ -5,7 +5,7 @@ import { frame, RawPeer, u32 } from "./raw-peer.fixture.ts";
 import { LogBudget } from "./resume/sent-log.ts";
 import { ResumableTunnel, turns } from "./resume/resumable-tunnel.fixture.ts";
 import { SentLog } from "./resume/sent-log.ts";
-import { memoryTransportPair, type MemoryTransport } from "./transport/memory-transport.ts";
+import { memoryTransportPair, type MemoryTransport } from "./transport/memory-transport.fixture.ts";
 import { CLOSE_CODES } from "./wire/close-code.ts";
 import { FRAME_TYPES } from "./wire/frame.ts";
 import { encodeHello } from "./wire/hello.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { AgentSession } from "./agent-session.ts";
 import { HubSession } from "./hub-session.ts";
-import { type MemoryTransport, memoryTransportPair } from "./transport/memory-transport.ts";
+import { type MemoryTransport, memoryTransportPair } from "./transport/memory-transport.fixture.ts";
 
 const pings = { pingIntervalMs: undefined };
 

@@ -9,8 +9,6 @@ export { LogBudget } from "./resume/sent-log.ts";
 export type { ResumeClaim, ResumeOffer } from "./wire/resume.ts";
 export type { HubSessionHandlers, HubSessionOptions, ResumeDecision } from "./hub-session.ts";
 export type { RequestStream, ResponseHandler } from "./streams/hub-stream.ts";
-export { memoryTransportPair } from "./transport/memory-transport.ts";
-export type { MemoryTransport } from "./transport/memory-transport.ts";
 export type { HeadClient, RequestHead, ResponseHead } from "./wire/message-head.ts";
 export { WIRE_LIMITS } from "./wire/frame.ts";
 export { RESET_CODES, resetCodeName } from "./wire/reset-code.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { AgentSession } from "./agent-session.ts";
 import { HubSession } from "./hub-session.ts";
 import type { Responder } from "./streams/agent-stream.ts";
-import { memoryTransportPair } from "./transport/memory-transport.ts";
+import { memoryTransportPair } from "./transport/memory-transport.fixture.ts";
 import type { Transport } from "./transport/transport.ts";
 import { FRAME_TYPES } from "./wire/frame.ts";
 import { decodeFrames } from "./wire/frame-decoder.ts";

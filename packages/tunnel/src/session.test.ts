@@ -8,7 +8,7 @@ import { CLOSE_CODES } from "./wire/close-code.ts";
 import type { Hello } from "./wire/hello.ts";
 import { HubSession } from "./hub-session.ts";
 import type { RequestStream, ResponseHandler } from "./streams/hub-stream.ts";
-import { memoryTransportPair } from "./transport/memory-transport.ts";
+import { memoryTransportPair } from "./transport/memory-transport.fixture.ts";
 import type { RequestHead, ResponseHead } from "./wire/message-head.ts";
 import { RESET_CODES } from "./wire/reset-code.ts";
 import type { TunnelStatus } from "./wire/status.ts";

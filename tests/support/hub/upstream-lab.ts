@@ -1,11 +1,6 @@
 import { ModelServer, ProviderClient } from "@roomhub/provider";
-import {
-  AgentSession,
-  HubSession,
-  type IncomingRequest,
-  memoryTransportPair,
-  RESET_CODES,
-} from "@roomhub/tunnel";
+import { AgentSession, HubSession, type IncomingRequest, RESET_CODES } from "@roomhub/tunnel";
+import { memoryTransportPair } from "../../../packages/tunnel/src/transport/memory-transport.fixture.ts";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { aParticipant } from "../../../packages/hub/src/domain/room.fixture.ts";

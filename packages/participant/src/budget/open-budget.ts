@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { Budget } from "./budget.ts";
@@ -32,7 +32,7 @@ export function openBudget(
     // Functions have no endpoint in common.
     key: ledgerKey(serve === undefined ? baseUrl : `${baseUrl}#${model}`, headers),
     dayOf: (epochMs) => systemLocalTime(epochMs).day,
-    writerId: randomBytes(8).toString("hex"),
+    writerId: Buffer.from(world.randomBytes(8)).toString("hex"),
   });
   try {
     ledger.sums(world.wallMs());

@@ -1,4 +1,4 @@
-import { type RosterMember, urlBelow } from "@roomhub/protocol";
+import { type RosterMember, urlBelow, type Timer, type World } from "@roomhub/protocol";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
 import { lengthOf, type RequestHeads } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
@@ -14,6 +14,7 @@ export interface ExchangeDeps {
   responseHeads: ResponseHeads;
   sockets: SocketPool;
   connectTimeoutMs: number;
+  world: World;
   onClosed(exchange: Exchange): void;
 }
 
@@ -33,7 +34,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   #reader: ResponseReader;
   /** undefined before `start()`, and once it is closed or kept for another request */
   #socket: ProviderSocket | undefined;
-  #connectTimer: NodeJS.Timeout | undefined;
+  #connectTimer: Timer | undefined;
   #phase: CallPhase = "connecting";
   #informational = 0;
   #hasReceived = false;
@@ -110,7 +111,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   }
 
   onConnected(): void {
-    clearTimeout(this.#connectTimer);
+    this.#deps.world.clearTimeout(this.#connectTimer);
     this.#phase = "waiting";
   }
 
@@ -128,7 +129,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   }
 
   onClosed(error: NodeJS.ErrnoException | undefined): void {
-    clearTimeout(this.#connectTimer);
+    this.#deps.world.clearTimeout(this.#connectTimer);
     if (this.#mayResend(error)) return this.#send(true);
     this.#socket = undefined;
     if (this.#isSettled) this.#close();
@@ -161,7 +162,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
 
   /** @param isAlone - on a new socket, which is closed afterwards */
   #send(isAlone: boolean): void {
-    const { target, sockets, requestHeads, connectTimeoutMs } = this.#deps;
+    const { target, sockets, requestHeads, connectTimeoutMs, world } = this.#deps;
     const { path, body } = this.#request;
     let head: string;
     try {
@@ -177,7 +178,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
     this.#reader = this.#newReader();
     this.#phase = taken.isReused ? "waiting" : "connecting";
     if (!taken.isReused) {
-      this.#connectTimer = setTimeout(() => {
+      this.#connectTimer = world.setTimeout(() => {
         const message = `${target.label} did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
         this.#fail({ code: "provider_unreachable", message });
       }, connectTimeoutMs);
@@ -248,7 +249,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   #settle(): void {
     this.#isSettled = true;
     this.#unread = none;
-    clearTimeout(this.#connectTimer);
+    this.#deps.world.clearTimeout(this.#connectTimer);
   }
 
   #close(): void {

@@ -1,4 +1,4 @@
-import { Roster } from "@roomhub/protocol";
+import { Roster, systemWorld, type World } from "@roomhub/protocol";
 import { isIP } from "node:net";
 import { type AddressProblem, createLookup } from "./lookup.ts";
 import { RequestHeads } from "./message-headers.ts";
@@ -15,6 +15,8 @@ export interface ProviderClientOptions {
    * address is the dialled one. The result for an address is always the same.
    */
   addressProblem?: AddressProblem | undefined;
+  /** default: the system's */
+  world?: World | undefined;
 }
 
 /** Where a base URL leads, and why not when it is a literal address that may not be dialled. */
@@ -29,6 +31,7 @@ const maxCachedTargets = 256;
 /** Calls OpenAI-compatible endpoints over HTTP/1.1. Owns its sockets: close it. */
 export class ProviderClient {
   readonly #options: ProviderClientOptions;
+  readonly #world: World;
   readonly #sockets: SocketPool;
   readonly #targets = new Map<string, KnownTarget>();
   readonly #running = new Roster<Exchange>();
@@ -37,7 +40,8 @@ export class ProviderClient {
 
   constructor(options: ProviderClientOptions) {
     this.#options = options;
-    this.#sockets = new SocketPool(createLookup(options.addressProblem));
+    this.#world = options.world ?? systemWorld;
+    this.#sockets = new SocketPool(createLookup(options.addressProblem), this.#world);
   }
 
   /** Starts a request. `sink` is called from the next turn of the event loop on. */
@@ -91,6 +95,7 @@ export class ProviderClient {
       responseHeads: new ResponseHeads(),
       sockets: this.#sockets,
       connectTimeoutMs: this.#options.connectTimeoutMs,
+      world: this.#world,
       onClosed: this.#onClosed,
     };
   }

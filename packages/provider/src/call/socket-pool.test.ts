@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { httpResponse, record, startRawProvider } from "../fake-provider.fixture.ts";
@@ -22,7 +23,7 @@ test("a socket is kept for its target alone, and the one that was used last is t
   const [target, other] = ["v1", "v2"].map((path) =>
     parseTarget(`http://127.0.0.1:${provider.port}/${path}`),
   ) as [ReturnType<typeof parseTarget>, ReturnType<typeof parseTarget>];
-  const pool = new SocketPool(lookup);
+  const pool = new SocketPool(lookup, systemWorld);
   const [first, second] = [pool.take(target, nobody), pool.take(target, nobody)];
   await Promise.all([first, second].map(({ socket }) => once(socket, "connect")));
   pool.keep(target, first);
@@ -53,7 +54,7 @@ test("a socket that the provider closes while it is idle is not taken", async ()
 test("of many sockets that become idle at once 256 are kept", async () => {
   await using provider = await startRawProvider(() => {});
   const target = parseTarget(provider.baseUrl);
-  const pool = new SocketPool(lookup);
+  const pool = new SocketPool(lookup, systemWorld);
   const taken = Array.from({ length: 257 }, () => pool.take(target, nobody));
   await Promise.all(taken.map(({ socket }) => once(socket, "connect")));
   for (const socket of taken) pool.keep(target, socket);

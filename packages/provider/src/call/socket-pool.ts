@@ -1,3 +1,4 @@
+import type { Timer, World } from "@roomhub/protocol";
 import { connect, isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { ProviderTarget } from "./target.ts";
@@ -34,11 +35,13 @@ export class SocketPool {
   readonly #lookup: LookupFunction;
   readonly #idle = new Map<ProviderTarget, ProviderSocket[]>();
   readonly #sessions = new WeakMap<ProviderTarget, Buffer>();
-  #sweep: NodeJS.Timeout | undefined;
+  readonly #world: World;
+  #sweep: Timer | undefined;
   #isClosed = false;
 
-  constructor(lookup: LookupFunction) {
+  constructor(lookup: LookupFunction, world: World) {
     this.#lookup = lookup;
+    this.#world = world;
   }
 
   /** One that is kept, or a new one. */
@@ -62,15 +65,19 @@ export class SocketPool {
     let idle = this.#idle.get(target);
     if (idle === undefined) this.#idle.set(target, (idle = []));
     if (this.#isClosed || idle.length === maxIdlePerTarget) return socket.destroy();
-    socket.rest();
+    socket.rest(this.#world.monotonicMs());
     idle.push(socket);
-    this.#sweep ??= setTimeout(() => this.#dropOld(), idleSocketMs).unref();
+    this.#sweep ??= this.#sweepIn(idleSocketMs);
+  }
+
+  #sweepIn(ms: number): Timer {
+    return this.#world.unref(this.#world.setTimeout(() => this.#dropOld(), ms));
   }
 
   /** Closes those that are idle, now and later. */
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#sweep);
+    this.#world.clearTimeout(this.#sweep);
     for (const idle of this.#idle.values()) {
       for (const socket of idle) socket.destroy();
     }
@@ -91,7 +98,7 @@ export class SocketPool {
 
   /** One timer for all: those of a target stand in the order in which they became idle. */
   #dropOld(): void {
-    const nowMs = performance.now();
+    const nowMs = this.#world.monotonicMs();
     let oldestMs = nowMs;
     for (const [target, idle] of this.#idle) {
       const firstYoung = idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < idleSocketMs);
@@ -102,7 +109,7 @@ export class SocketPool {
     }
     const isEmpty = this.#idle.size === 0;
     const nextMs = Math.max(1, Math.ceil(oldestMs + idleSocketMs - nowMs));
-    this.#sweep = isEmpty ? undefined : setTimeout(() => this.#dropOld(), nextMs).unref();
+    this.#sweep = isEmpty ? undefined : this.#sweepIn(nextMs);
   }
 }
 
@@ -154,11 +161,11 @@ export class ProviderSocket {
     return true;
   }
 
-  rest(): void {
+  rest(nowMs: number): void {
     this.#user = undefined;
     // The reader of its response may have been behind at the end.
     if (this.socket.isPaused()) this.socket.resume();
-    this.idleSinceMs = performance.now();
+    this.idleSinceMs = nowMs;
   }
 
   destroy(): void {

@@ -3,8 +3,8 @@ import { HubSession } from "../hub-session.ts";
 import type { HubSessionHandlers, ResumeDecision } from "../hub-session.ts";
 import type { IncomingRequest, RequestBodyHandler } from "../streams/agent-stream.ts";
 import type { ResponseHandler } from "../streams/hub-stream.ts";
-import { memoryTransportPair } from "../transport/memory-transport.ts";
-import type { MemoryTransport } from "../transport/memory-transport.ts";
+import { memoryTransportPair } from "../transport/memory-transport.fixture.ts";
+import type { MemoryTransport } from "../transport/memory-transport.fixture.ts";
 import type { ResumeOffer } from "../wire/resume.ts";
 
 const HEAD = {

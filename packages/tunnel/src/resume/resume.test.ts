@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { memoryTransportPair } from "../transport/memory-transport.ts";
-import type { MemoryTransport } from "../transport/memory-transport.ts";
+import { memoryTransportPair } from "../transport/memory-transport.fixture.ts";
+import type { MemoryTransport } from "../transport/memory-transport.fixture.ts";
 import { FRAME_TYPES } from "../wire/frame.ts";
 import { encodeFrame } from "../wire/frame-writer.ts";
 import { ResumableTunnel, turns } from "./resumable-tunnel.fixture.ts";

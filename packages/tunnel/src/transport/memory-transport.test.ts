@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { memoryTransportPair } from "./memory-transport.ts";
-import type { MemoryTransport } from "./memory-transport.ts";
+import { memoryTransportPair } from "./memory-transport.fixture.ts";
+import type { MemoryTransport } from "./memory-transport.fixture.ts";
 
 function record(transport: MemoryTransport): string[] {
   const story: string[] = [];

@@ -1,4 +1,5 @@
-import { HubSession, memoryTransportPair } from "@roomhub/tunnel";
+import { HubSession } from "@roomhub/tunnel";
+import { memoryTransportPair } from "../../../../tunnel/src/transport/memory-transport.fixture.ts";
 
 /** The hub's end of a tunnel whose other end does nothing. */
 export function aHubSession(onClose: (code: number) => void = () => {}): HubSession {
