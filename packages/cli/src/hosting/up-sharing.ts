@@ -9,19 +9,7 @@ import { aborted } from "../terminal/stop-signal.ts";
 import { clockTime, colorsFor, duration } from "../terminal/text.ts";
 
 /** Options that the participants of one `up` share. */
-export type Sharing = Pick<
-  ParticipantOptions,
-  | "hubUrl"
-  | "room"
-  | "nickname"
-  | "password"
-  | "headers"
-  | "followModel"
-  | "budget"
-  | "ownFirst"
-  | "standIn"
-  | "onNotice"
->;
+export type Sharing = Omit<ParticipantOptions, "id" | "model" | "endpoint">;
 
 interface SharingDeps {
   closers: (() => Promise<void>)[];

@@ -131,14 +131,9 @@ async function roomAt(context: CliContext, text: string, asked: Asked): Promise<
   });
   const what = `Waiting for ${hubUrl} to list its rooms`;
   const rooms = joinable(await waitingFor(context, what, listing, asked));
-  if (rooms.length === 0) {
-    throw noRoomAt(context, hubUrl);
-  }
-  return chooseAmong(
-    context,
-    rooms.map((room) => ({ hubUrl, room })),
-    asked,
-  );
+  if (rooms.length === 0) throw noRoomAt(context, hubUrl);
+  const found = rooms.map((room) => ({ hubUrl, room }));
+  return chooseAmong(context, found, asked);
 }
 
 /** Queries this machine's hub first, since it responds at once, while searching the network takes a moment. */

@@ -104,19 +104,17 @@ function dataOf(metric: Metric, times: Times): MetricData {
   const descriptor = { name, unit, description };
   switch (metric.kind) {
     case "counter":
+    case "gauge": {
+      const sum = { dataPointType: DataPointType.SUM, isMonotonic: true } as const;
+      const type =
+        metric.kind === "counter" ? sum : ({ dataPointType: DataPointType.GAUGE } as const);
       return {
         descriptor: { ...descriptor, valueType: ValueType.INT },
         aggregationTemporality,
-        ...{ dataPointType: DataPointType.SUM, isMonotonic: true },
+        ...type,
         dataPoints: metric.points.map((point) => dataPoint(point, times, itself)),
       };
-    case "gauge":
-      return {
-        descriptor: { ...descriptor, valueType: ValueType.INT },
-        aggregationTemporality,
-        dataPointType: DataPointType.GAUGE,
-        dataPoints: metric.points.map((point) => dataPoint(point, times, itself)),
-      };
+    }
     case "histogram":
       return {
         descriptor: { ...descriptor, valueType: ValueType.DOUBLE },

@@ -29,10 +29,6 @@ const operations: Record<InferenceProtocol, string> = {
 
 const none = "";
 
-interface Count {
-  total: number;
-}
-
 /** The participants of a room, as listed. */
 export interface ListedRoom {
   room: string;
@@ -52,11 +48,11 @@ export class RoomMetrics {
   readonly #ttft = new Series(() => new Histogram(ttftBoundaries));
   readonly #duration = new Series(() => new Histogram(durationBoundaries));
   readonly #tokens = new Series(() => new Histogram(tokenBoundaries));
-  readonly #requests = new Series<Count>(() => ({ total: 0 }));
-  readonly #errors = new Series<Count>(() => ({ total: 0 }));
-  readonly #resumes = new Series<Count>(() => ({ total: 0 }));
-  readonly #missed = new Series<Count>(() => ({ total: 0 }));
-  readonly #gaps = new Series<Count>(() => ({ total: 0 }));
+  readonly #requests = new Series(() => 0);
+  readonly #errors = new Series(() => 0);
+  readonly #resumes = new Series(() => 0);
+  readonly #missed = new Series(() => 0);
+  readonly #gaps = new Series(() => 0);
   #lastId: string | undefined;
   #idCount = 0;
 
@@ -72,8 +68,8 @@ export class RoomMetrics {
     this.#lastId = id;
     this.#idCount++;
     if (step.kind !== "gap") return;
-    this.#gaps.at({}).total++;
-    this.#missed.at({}).total += step.missed ?? 0;
+    this.#gaps.at({}).value++;
+    this.#missed.at({}).value += step.missed ?? 0;
   }
 
   /** Events other than the ends of requests change nothing. */
@@ -82,17 +78,17 @@ export class RoomMetrics {
     if (event.type === "room.created" && this.#idCount === 1) this.#lastId = undefined;
     if (event.type === "llm.complete") {
       const open = openLabels(event.roomCode, event.participantId, event.model);
-      this.#requests.at(open, operationOf(event.protocol)).total++;
-      this.#resumes.at(open).total += event.resumes ?? 0;
+      this.#requests.at(open, operationOf(event.protocol)).value++;
+      this.#resumes.at(open).value += event.resumes ?? 0;
       this.#record(open, event);
     } else if (event.type === "llm.error") {
       const { roomCode, participantId, stage, code } = event;
       // Before a selection, `model` is whatever the client requested.
       const open = openLabels(roomCode, participantId, participantId === null ? null : event.model);
-      this.#requests.at(open, operationOf(event.protocol)).total++;
+      this.#requests.at(open, operationOf(event.protocol)).value++;
       // A code that a provider made up can be any string.
       const errorType = Object.hasOwn(ERROR_STATUS, code) ? code : OTHER;
-      this.#errors.at(open, { stage, "error.type": errorType }).total++;
+      this.#errors.at(open, { stage, "error.type": errorType }).value++;
     }
   }
 
@@ -102,42 +98,42 @@ export class RoomMetrics {
       {
         ...{ kind: "histogram", name: "gen_ai.server.time_to_first_token", unit: "s" },
         help: "Time to generate first token for successful responses.",
-        points: this.#ttft.points(itself),
+        points: this.#ttft.points,
       },
       {
         ...{ kind: "histogram", name: "gen_ai.server.request.duration", unit: "s" },
         help: "Request duration of successful responses, to their last byte.",
-        points: this.#duration.points(itself),
+        points: this.#duration.points,
       },
       {
         ...{ kind: "histogram", name: "gen_ai.client.token.usage", unit: "{token}" },
         help: "Input and output tokens, as far as model servers report them.",
-        points: this.#tokens.points(itself),
+        points: this.#tokens.points,
       },
       {
         ...{ kind: "counter", name: "roomhub.requests", unit: "{request}" },
         help: "Requests that ended, failed ones included.",
-        points: this.#requests.points(totalOf),
+        points: this.#requests.points,
       },
       {
         ...{ kind: "counter", name: "roomhub.request_errors", unit: "{request}" },
         help: "Requests that failed, by stage.",
-        points: this.#errors.points(totalOf),
+        points: this.#errors.points,
       },
       {
         ...{ kind: "counter", name: "roomhub.request_resumes", unit: "{resume}" },
         help: "Times that successful responses went on after their tunnel had lost its connection.",
-        points: this.#resumes.points(totalOf),
+        points: this.#resumes.points,
       },
       {
         ...{ kind: "counter", name: "roomhub.events_missed", unit: "{event}" },
         help: "Events that were not received while the stream was broken.",
-        points: this.#missed.points(totalOf),
+        points: this.#missed.points,
       },
       {
         ...{ kind: "counter", name: "roomhub.event_gaps", unit: "{gap}" },
         help: "Times that events were missed, or the hub restarted.",
-        points: this.#gaps.points(totalOf),
+        points: this.#gaps.points,
       },
       {
         ...{ kind: "gauge", name: "roomhub.event_stream_open", unit: "" },
@@ -150,12 +146,12 @@ export class RoomMetrics {
 
   #record(open: Labels, { protocol, metrics }: CompletePayload): void {
     const operation = operationOf(protocol);
-    this.#ttft.at(open, operation).record(metrics.ttftMs / 1_000);
-    this.#duration.at(open, operation).record(metrics.durationMs / 1_000);
+    this.#ttft.at(open, operation).value.record(metrics.ttftMs / 1_000);
+    this.#duration.at(open, operation).value.record(metrics.durationMs / 1_000);
     const tokens = { input: metrics.inputTokens, output: metrics.outputTokens };
     for (const [type, count] of Object.entries(tokens)) {
       if (count === undefined) continue;
-      this.#tokens.at(open, { ...operation, "gen_ai.token.type": type }).record(count);
+      this.#tokens.at(open, { ...operation, "gen_ai.token.type": type }).value.record(count);
     }
   }
 }
@@ -170,33 +166,25 @@ function operationOf(protocol: InferenceProtocol): Labels {
 
 /** Named after vLLM's gauges, per participant. */
 function loadMetrics(rooms: readonly ListedRoom[]): Metric[] {
-  const running = new Series<Count>(() => ({ total: 0 }));
-  const waiting = new Series<Count>(() => ({ total: 0 }));
+  const running = new Series(() => 0);
+  const waiting = new Series(() => 0);
   for (const { room, participants } of rooms) {
     for (const { id, model, load } of participants) {
       const open = openLabels(room, id, model);
-      running.at(open).total += load.active;
-      waiting.at(open).total += load.queued;
+      running.at(open).value += load.active;
+      waiting.at(open).value += load.queued;
     }
   }
   return [
     {
       ...{ kind: "gauge", name: "roomhub.num_requests_running", unit: "{request}" },
       help: "Requests that run at a participant.",
-      points: running.points(totalOf),
+      points: running.points,
     },
     {
       ...{ kind: "gauge", name: "roomhub.num_requests_waiting", unit: "{request}" },
       help: "Waiting requests that a participant could serve; one may wait for several.",
-      points: waiting.points(totalOf),
+      points: waiting.points,
     },
   ];
-}
-
-function itself(histogram: Histogram): Histogram {
-  return histogram;
-}
-
-function totalOf({ total }: Count): number {
-  return total;
 }

@@ -29,20 +29,20 @@ export class Series<Value> {
    * @param open - labels whose values come from the network: rooms, participants, models
    * @param closed - labels whose values are from a list of this program
    */
-  at(open: Labels, closed: Labels = {}): Value {
+  at(open: Labels, closed: Labels = {}): Point<Value> {
     const known = this.#values.get(keyOf({ ...open, ...closed }));
-    if (known !== undefined) return known.value;
+    if (known !== undefined) return known;
     const isFull = this.#values.size >= maxSeries;
     const labels = { ...(isFull ? allOther(open) : open), ...closed };
     const key = keyOf(labels);
     const entry = this.#values.get(key) ?? { labels, value: this.#create() };
     this.#values.set(key, entry);
-    return entry.value;
+    return entry;
   }
 
   /** In the order of their first use. */
-  points<Shown>(shown: (value: Value) => Shown): Point<Shown>[] {
-    return [...this.#values.values()].map(({ labels, value }) => ({ labels, value: shown(value) }));
+  get points(): Point<Value>[] {
+    return [...this.#values.values()];
   }
 }
 
