@@ -1,18 +1,18 @@
-/** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
+/** With so many slots, a model server queues by itself: a cloud API, vLLM, SGLang. */
 const unboundedLimit = 256;
 
 /** One participant in front of a model server. */
 export interface EndpointSeat {
-  /** All slots are taken, some of them by requests of other rooms, whose hubs do not know of one another's. */
+  /** All slots are taken, some of them by requests of other rooms, which this room's hub does not count. */
   isFull(): boolean;
-  /** @returns ends it; more than once is as good */
+  /** @returns call it when the request ends; repeated calls have no effect */
   begin(): () => void;
   /** The participant has stopped, and runs nothing. */
   close(): void;
 }
 
 interface Server {
-  /** what each participant in front of it knows of its slots */
+  /** the number of slots, as far as each participant in front of it knows */
   limits: Set<() => number | undefined>;
   /** requests by room */
   running: Map<string, number>;
@@ -20,8 +20,8 @@ interface Server {
 }
 
 /**
- * How many requests the participants of one process run at each model server, whichever rooms and hubs they come from. A hub
- * counts the slots of its own rooms; where rooms have their homes at several, this is the only place that sees all.
+ * How many requests the participants of one process run at each model server, for all rooms and hubs. A hub counts only the
+ * requests of its own rooms; this is the only place that counts all.
  */
 export class EndpointSlots {
   readonly #servers = new Map<string, Server>();

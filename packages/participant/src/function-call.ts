@@ -37,7 +37,7 @@ export function callFunction(
   return (request, sink) => new FunctionCall(serve, request, sink, onFault);
 }
 
-/** One call of a function. Like a socket, it is closed once nothing of it runs. */
+/** One call of a function. It is closed when the function, and its stream, have ended. */
 class FunctionCall implements ProviderCall {
   readonly #sink: ProviderSink;
   readonly #onFault: (error: unknown) => void;
@@ -59,7 +59,7 @@ class FunctionCall implements ProviderCall {
   ) {
     this.#sink = sink;
     this.#onFault = onFault;
-    // Not synchronously: a socket would not respond synchronously either.
+    // Asynchronously, as a socket would.
     process.nextTick(() => void this.#run(serve, call));
     this.#stream = call.body === "streamed" ? this.#openBody() : undefined;
   }

@@ -44,9 +44,9 @@ export type ParticipantNotice =
   | { kind: "connected" }
   /** Once per outage and reason, regardless of the number of attempts. */
   | { kind: "disconnected"; reason: string; retryInMs: number }
-  /** In place of `disconnected` while requests run: they go on once the tunnel is open again, if that is soon. */
+  /** In place of `disconnected` while requests run: they are resumed if the tunnel is open again soon. */
   | { kind: "interrupted"; streams: number }
-  /** In place of `connected`: the requests that ran when the tunnel was interrupted go on, `afterMs` later. */
+  /** In place of `connected`: the requests that ran when the tunnel was interrupted are resumed, `afterMs` later. */
   | { kind: "resumed"; afterMs: number; streams: number }
   /** The readiness of the model server changed; it starts as `ready`. */
   | {

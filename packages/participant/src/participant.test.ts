@@ -298,7 +298,9 @@ test("heartbeats: a network failure is ignored, 404 joins again, 403 stops", asy
     if (failure?.status === 404) respond = undefined;
     return failure;
   };
-  await using ana = createTestParticipant(hub, endpoint, { timing: { heartbeatMs: 15, connectedHeartbeatMs: 15 } });
+  await using ana = createTestParticipant(hub, endpoint, {
+    timing: { heartbeatMs: 15, connectedHeartbeatMs: 15 },
+  });
   await startWith(hub, ana);
   const beats = () => hub.calls.filter((call) => call.url.endsWith("/heartbeat"));
   await vi.waitFor(() => expect(beats().length).toBeGreaterThan(2));

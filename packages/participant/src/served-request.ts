@@ -94,7 +94,7 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
   return refused(request, deps, { status: 429, code: "budget", reason: refusal.message });
 }
 
-/** The hub keeps it: no client sees this. */
+/** The hub puts the request back in its queue: no client sees this response. */
 function sendBusy({ responder }: IncomingRequest): void {
   const message = "All slots of the model server are taken.";
   const error = { message, type: "rate_limit_error", param: "", code: "busy" };
@@ -136,7 +136,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   readonly #request: IncomingRequest;
   readonly #deps: ServeDeps;
   readonly #startedMs: number;
-  /** Before the hub is told that it has ended: the next request may follow at once. */
+  /** Called before the hub learns that the request has ended: the next one may follow at once. */
   readonly #leaveSlot: () => void;
   #call: ProviderCall | undefined;
   #collected: Buffer[] = [];

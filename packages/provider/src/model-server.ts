@@ -30,13 +30,13 @@ export interface ModelServerOptions {
   baseUrl: string;
   /** auth headers for looking at the server; requests bring their own */
   headers: () => Record<string, string>;
-  /** What the user declared at join: reported as it is. */
+  /** What the user declared at join, which is reported unchanged. */
   declared: () => Readonly<Record<string, unknown>>;
   /** What the user chose at join for `/responses` and `/messages`; default: by what is known of the server. */
   modes?: (() => SurfaceModes) | undefined;
-  /** What is reported is another. Never called from within the constructor or `call()`. */
+  /** The reported capabilities have changed. Never called from within the constructor or `call()`. */
   onCapabilities: (capabilities: Readonly<ReportedCapabilities>) => void;
-  /** The verdict is another, before the response that changed it is passed on. Never called as above either. */
+  /** The verdict has changed. Called before the response that changed it is passed on, and never from within the above. */
   onReadiness?: ((verdict: ReadinessVerdict) => void) | undefined;
   /** `lookInMs` has become shorter between two probes. */
   onLookMoved?: (() => void) | undefined;
@@ -44,13 +44,13 @@ export interface ModelServerOptions {
   model?: (() => string) | undefined;
   /** The server's list had `model` before this was created; default false. */
   isModelListed?: boolean | undefined;
-  /** How many requests it runs at once has changed; undefined when that is not known. */
+  /** The number of requests that it runs at once has changed; undefined when that is not known. */
   onEngine?: ((load: EngineLoad | undefined) => void) | undefined;
-  /** It has other models loaded, at most 64; undefined when it does not say. */
+  /** Its loaded models have changed; at most 64, undefined when it does not report them. */
   onLoaded?: ((models: readonly string[] | undefined) => void) | undefined;
-  /** Whether `onEngine` and `onLoaded` still have a listener; default: they have. */
+  /** Whether `onEngine` and `onLoaded` are still needed; default true. */
   hasListener?: (() => boolean) | undefined;
-  /** It is a function of this program: always there, and it receives only the requests of clients. */
+  /** It is a function of this program: always ready, never probed. */
   isFunction?: boolean | undefined;
   /** Time, timers and random ids; default: the system's. */
   world?: World | undefined;
@@ -84,11 +84,11 @@ const translations: Partial<Record<CapabilityName, SurfaceTranslation>> = {
 };
 
 /**
- * One model server, and what is known of it. Requests for responses and messages go to its chat, translated both ways, where it
- * has only that.
+ * One model server, and what is known of it. A server that has only chat also gets requests for responses and messages,
+ * translated both ways.
  *
- * It is looked at once, after the first probe it responds to, and again when it was away. Everything else is learned from its
- * responses. Opens no socket of its own: its creator owns the client behind `call`.
+ * Its capabilities are looked up after the first probe that it responds to, and again after it was away; everything else is
+ * learned from its responses. Opens no sockets: its creator owns the client behind `call`.
  */
 export class ModelServer {
   readonly #options: ModelServerOptions;
@@ -147,7 +147,7 @@ export class ModelServer {
     return this.#loaded.models;
   }
 
-  /** Ends what it does between probes. */
+  /** Stops the timers between probes. */
   close(): void {
     this.#slots.close();
     this.#loaded.close();
@@ -163,23 +163,23 @@ export class ModelServer {
     return this.#readiness.lookInMs(this.#queried.world.monotonicMs());
   }
 
-  /** Whether to probe now: not when bytes of a running response are as good. Then the next is due later. */
+  /** Whether to probe now. Bytes of a running response are as good as a probe: then the next one is due later. */
   startLook(): boolean {
     return this.#readiness.startLook(this.#queried.world.monotonicMs());
   }
 
-  /** `headers` gives others from now on, and requests bring others. */
+  /** `headers` returns other credentials from now on, and requests carry others. */
   credentialsChanged(): void {
     this.#readiness.credentialsChanged(this.#queried.world.monotonicMs());
   }
 
-  /** `model` gives another from now on: the server may be another too. */
+  /** `model` returns another name from now on: the server may be another too. */
   modelChanged(): void {
     this.#knowledge.doubt();
     this.#readiness.modelChanged(this.#queried.world.monotonicMs());
   }
 
-  /** `declared` or `modes` gives another from now on. */
+  /** `declared` or `modes` returns other values from now on. */
   settingsChanged(): void {
     this.#knowledge.reconsider();
   }
@@ -189,7 +189,7 @@ export class ModelServer {
     return this.#knowledge.reported;
   }
 
-  /** Starts a request. `sink` is called as by `ProviderClient.call`, once per call whatever is sent in turn. */
+  /** Starts a request. `sink` gets one response, as from `ProviderClient.call`, however many requests that takes. */
   call(request: ModelServerRequest, sink: ProviderSink): ProviderCall {
     const toServer = { ...request, baseUrl: this.#options.baseUrl };
     if (request.method === "POST" && request.path === "/messages/count_tokens") {
@@ -250,17 +250,17 @@ export class ModelServer {
     this.#loaded.requestEnded();
   };
 
-  /** Requests its models. What else can be found out follows in the background, when it is due. Never rejects. */
+  /** Requests the model list. Looking up capabilities, when due, follows in the background. Never rejects. */
   async probe(timeoutMs: number): Promise<ProbeResult> {
     if (this.#options.isFunction === true) return this.#conclude({ answered: true });
     return this.probed(await probeModels(this.#queried, timeoutMs));
   }
 
-  /** What a probe of this very server found, made with the same credentials for another participant. */
+  /** Takes the result of a probe of the same server with the same credentials, made for another participant. */
   probed(looked: ProbeResult): ProbeResult {
     const found = this.#conclude(looked);
     const isReady = found.answered && (found.status ?? 0) < 400;
-    // A busy server is no other one. What responds in place of a server that is away, a gateway say, has no models.
+    // A server that is only busy is still the same. A gateway that responds in place of a server lists no models.
     if (!isReady && found.isTimeout !== true) this.#knowledge.doubt();
     if (isReady && !this.#isLooking) void this.#look(found);
     return found;

@@ -2,7 +2,7 @@ import { findUsage, mergeUsage, SURFACES, type Usage } from "@roomhub/protocol";
 import type { ResponseHead } from "@roomhub/provider";
 import { isEventStream, type ResponseMeter } from "../response-meter.ts";
 
-/** What a request generates is billed by these surfaces; the others only count tokens. */
+/** Surfaces whose tokens count; the others only count tokens of a prompt. */
 const surfaces = new Map(
   SURFACES.filter(({ path }) => !/token/.test(path)).map((surface) => [
     `/${surface.path}`,
@@ -66,7 +66,7 @@ export class TokenMeter {
     const estimatedOutput = this.#estimatedOutput();
     const { inputTokens = estimatedInput, outputTokens = estimatedOutput, totalTokens = 0 } = usage;
     const counted = Math.max(inputTokens + outputTokens, totalTokens);
-    // The usage of a stream's beginning says nothing of its end.
+    // Usage at the beginning of a stream does not include its end.
     return isWhole ? counted : Math.max(counted, estimatedInput + estimatedOutput);
   }
 

@@ -12,7 +12,7 @@ import type { StopReason } from "../notice.ts";
  * dialling, connected ─forgotten─► joining     the hub does not have this participant
  * connected ─dismissed─► joining               at another hub of the cluster
  * connected ─dismissed─► dialling              where rooms have homes: any hub leads to the next one
- * dialling ─resumed─► connected                with what ran when the connection broke
+ * dialling ─resumed─► connected                with the streams of the interrupted session
  * any ─refused, close─► stopped                final
  * ```
  *
@@ -36,7 +36,7 @@ export type ConnectionEvent =
   | { type: "joined" }
   /** HELLO of the hub. */
   | { type: "opened" }
-  /** The same, and the streams of an earlier connection go on. */
+  /** The same, and the interrupted session is resumed. */
   | { type: "resumed" }
   /** A join or a dial failed, or the tunnel broke. `retryAfterMs`: the hub's `retry-after`. `isStale`: the hub is not
    * the home of the room any more. */
@@ -64,7 +64,7 @@ export interface ChartInputs {
   hasOtherHubs: boolean;
   /** The room has a home, to which every hub of the cluster leads. */
   hasHome: boolean;
-  /** Streams of a broken connection wait for the next one. */
+  /** Streams of an interrupted session wait for the next connection. */
   hasWaitingStreams: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface ChartInputs {
 const firstResumeMs = 100;
 const maxResumeMs = 1_000;
 
-/** A tunnel that a hub ends sooner was of no use there. */
+/** A tunnel that ends sooner was of no use at that hub. */
 const briefMs = 1_000;
 
 /** The longest `retry-after` that is honoured. */
@@ -131,7 +131,7 @@ function afterDismissal(state: ConnectionState, inputs: ChartInputs): Connection
   if (state.kind !== "connected") return state;
   if (inputs.hasHome) {
     const failures = failuresOf(state, inputs);
-    // Two hubs that send an agent to one another are not dialled without a pause.
+    // Pause, in case two hubs send the agent to one another.
     const isBrief = inputs.nowMs - state.sinceMs < briefMs;
     return isBrief
       ? waitFor("dialling", failures, 0, inputs)
@@ -149,7 +149,7 @@ function afterFailure(
     return state;
   }
   const failures = failuresOf(state, inputs);
-  // A tunnel that broke may be opened again where it was: the others may not know that hub for lost yet.
+  // First redial the same hub: the others may not know yet that it is lost.
   if (state.kind === "connected") {
     const delayMs = inputs.hasWaitingStreams ? inputs.random * firstResumeMs : undefined;
     return waitFor("dialling", failures, retryAfterMs, inputs, delayMs);
@@ -160,7 +160,7 @@ function afterFailure(
   // The address that the user named first, then the other hubs.
   if (isStale === true && !(state.kind === "dialling" && state.isRedial))
     return waitFor("dialling", failures, retryAfterMs, paced);
-  // Other hubs in turn with the one that has the streams: this machine may be the one without a network.
+  // Alternate between other hubs and the one with the streams: this machine may be the one without a network.
   if (hasWaitingStreams && state.kind === "joining")
     return waitFor("dialling", failures, retryAfterMs, paced);
   if (hasOtherHubs) return waitFor("moving", failures, 0, paced);

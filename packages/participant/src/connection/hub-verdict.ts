@@ -7,7 +7,7 @@ import type { StopReason } from "../notice.ts";
 /** What a failed call to the hub means for the connection. */
 export interface Verdict {
   event: ConnectionEvent;
-  /** Nothing listens where the hub was: it has ended, or what is in front of it. */
+  /** Nothing listens at the hub's address: the hub, or the proxy in front of it, has ended. */
   isRefused?: boolean;
   /** one line for display */
   reason: string;

@@ -6,7 +6,7 @@ import { KnownHubs, tunnelUrlAt, tunnelUrlOf } from "./known-hubs.ts";
 import { HomeFence } from "./dial-course.ts";
 import { createProxyFetch } from "./proxy.ts";
 
-/** Ids that are tried before the join fails. */
+/** Number of ids that are tried before the join fails. */
 const maxIds = 100;
 
 /** How a participant is registered: at which hub, with which token, and where its tunnel goes. */
@@ -30,7 +30,7 @@ export class Registration {
     this.#hubs = new KnownHubs(this.#givenUrl, settings.world);
   }
 
-  /** It opens the tunnel; undefined before the first join. */
+  /** Authorises the tunnel; undefined before the first join. */
   get token(): string | undefined {
     return this.#token;
   }
@@ -54,7 +54,7 @@ export class Registration {
     return tunnelUrlAt(this.#client.hubUrl, room, joinRequest.id);
   }
 
-  /** After the last join, the session of a tunnel from before it can still go on. */
+  /** The session of a tunnel from before the last join can still be resumed. */
   get keepsSession(): boolean {
     return this.#keepsSession;
   }
@@ -121,7 +121,7 @@ export class Registration {
     return this.#client.heartbeat(room, joinRequest.id, { token, signal });
   }
 
-  /** Nothing before the first join, which has the name then. */
+  /** Before the first join, does nothing: the join will have the name. */
   async rename(model: string, signal: AbortSignal): Promise<void> {
     const { room, joinRequest } = this.#settings;
     const token = this.#token;

@@ -12,7 +12,7 @@ export interface DiscoveryOptions {
   declared: Readonly<Record<string, unknown>>;
 }
 
-/** Paths that a server may have, in the order of the look. */
+/** Paths that a server may have, in the order in which they are tried. */
 const paths = {
   openResponses: "/responses",
   chatCompletions: "/chat/completions",
@@ -25,11 +25,11 @@ const lookMs = 3_000;
 
 /**
  * Finds out what a model server can do, without a token generated and without a model loaded: GET requests that show
- * which program it is, then, for the paths that are still open, POST with the body `{}`. Never a model's name with nothing
- * to say to it, which would load it, and no POST at all to a server whose model is unloaded until the next one.
+ * which program it is, then, for the paths that are still undecided, POST with the body `{}`. Never a model's name without a
+ * prompt, which would load it, and no POST at all to a server whose model is unloaded until the next one.
  *
- * At most nine requests, and none after one without a response within 3 s: the server is busy, and real requests will
- * show. Never throws.
+ * At most nine requests, and none after one without a response within 3 s: the server is busy, and its responses to
+ * clients will show. Never throws.
  */
 export async function discoverCapabilities(
   options: DiscoveryOptions,

@@ -21,15 +21,15 @@ export type ServerProgram =
 
 /** One program that serves models, and how it is recognised. */
 export interface Fingerprint {
-  /** undefined: any program that describes itself at this path */
+  /** undefined for any program that describes itself at this path */
   program: ServerProgram | undefined;
   /** where it usually listens */
   port: string | undefined;
   /** read by GET, below the base URL without its `/v1` */
   path: string;
-  /** Read only where the models list points to the program, which counts only with a description of its own. */
+  /** Read only if the models list names this program; the program then needs this description to be recognised. */
   isConfirmation?: true;
-  /** Whether a description is its own, where several programs have one at this path. */
+  /** Whether the description is this program's, for a path that several programs have. */
   isOwn?: (description: JsonObject) => boolean;
   /** @returns undefined when another program responds so */
   read: (description: JsonObject, served: ServedPath) => KnownCapabilities | undefined;
@@ -42,7 +42,7 @@ export interface Fingerprint {
 /** A surface as the server's own listing of paths would have it. */
 export type ServedPath = (path: string) => string;
 
-/** What those have that do not list their paths, whatever their version. */
+/** What programs have that do not list their paths, whatever their version. */
 const usual: KnownCapabilities = {
   chatCompletions: "supported",
   completions: "supported",
@@ -58,11 +58,11 @@ const ollama: Fingerprint = {
     if (typeof version !== "string" || Object.keys(others).length > 0) return undefined;
     return { ...ollama.always, ...ollamaSince(version) };
   },
-  // `previous_response_id` is not in its request: ignored without a word.
+  // It ignores `previous_response_id` silently.
   always: { ...usual, embeddings: "supported", storedResponses: "unsupported" },
 };
 
-/** A build of one's own calls itself 0.0.0, which says nothing. */
+/** A local build has the version 0.0.0, which says nothing. */
 function ollamaSince(version: string): KnownCapabilities {
   const [major = 0, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
   const number = major * 1_000_000 + minor * 1_000 + patch;
@@ -76,7 +76,7 @@ const lmStudio: Fingerprint = {
   port: "1234",
   path: "/api/v1/models",
   read({ models, error }) {
-    // Before 0.4 there is no such path, and this is how it says so, with status 200.
+    // Before 0.4 it has no such path, and responds 200 with this error.
     if (typeof error === "string") {
       return /unexpected endpoint/i.test(error) ? lmStudio.always : undefined;
     }
@@ -105,7 +105,7 @@ const llamaCpp: Fingerprint = {
   isAsleep: (description) => description["is_sleeping"] === true,
 };
 
-/** What programs have that are built with FastAPI: the list of their paths. */
+/** Programs built with FastAPI list their paths. */
 function readPaths({ paths }: JsonObject, served: ServedPath): KnownCapabilities | undefined {
   if (!isObject(paths)) return undefined;
   const listed = (path: string): CapabilityValue =>
@@ -154,7 +154,7 @@ const vllm: Fingerprint = {
     const known = readPaths(description, served);
     return known && { ...vllm.always, ...known };
   },
-  // It keeps responses only when an environment variable says so; the person who set it can declare it.
+  // It stores responses only if an environment variable is set; the user who sets it can declare it.
   always: {
     chatCompletions: "supported",
     streamUsage: "supported",
@@ -182,7 +182,7 @@ const lmDeploy: Fingerprint = {
   always: { chatCompletions: "supported" },
 };
 
-/** LiteLLM's own paths, beside those that it relays. Its list is often over 1 MiB: then its headers show it. */
+/** LiteLLM has these paths beside the relayed ones. Its list is often over 1 MiB; then its headers identify it. */
 const liteLlm: Fingerprint = {
   ...listing,
   program: "gateway",
@@ -224,7 +224,7 @@ const otherListing: Fingerprint = {
   always: {},
 };
 
-/** Of those with the same path, the first whose own the description is counts. */
+/** Of several with the same path, the first one that recognises the description counts. */
 export const fingerprints: readonly Fingerprint[] = [
   ollama,
   lmStudio,

@@ -1,6 +1,6 @@
 import type { CapabilityValue } from "@roomhub/protocol";
 
-/** What is looked for: those of `Capabilities` that calls depend on. */
+/** The capabilities that calls depend on. */
 export const CAPABILITY_NAMES = [
   "openResponses",
   "chatCompletions",
@@ -17,7 +17,7 @@ export type CapabilityName = (typeof CAPABILITY_NAMES)[number];
 
 export type KnownCapabilities = Partial<Record<CapabilityName, CapabilityValue>>;
 
-/** `unknown` is what people say who do not know. */
+/** A declared `unknown` declares nothing. */
 export function isDeclared(value: unknown): value is "supported" | "unsupported" {
   return value === "supported" || value === "unsupported";
 }

@@ -7,17 +7,17 @@ import type { CapabilityName } from "./known-capabilities.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
 import { mayBeErrorInDisguise } from "./surface-verdict.ts";
 
-/** Enough of a response to see what it is about. */
+/** Enough of a response to judge it. */
 const maxSeenBytes = 8 * 1024;
 
-/** Passes everything on as it comes and notes on the side what the response says about the surface that was requested. */
+/** Learns from a response whether the server has the requested surface. */
 export class LearningSink extends PassingSink {
   readonly #surface: CapabilityName;
   readonly #knowledge: ServerKnowledge;
   #status = 0;
-  /** undefined when the body shows nothing more, or nothing yet */
+  /** undefined while nothing of the body is needed */
   #seen: Buffer[] | undefined;
-  /** A success of a surface that has responded before: only an error in its place would be news. */
+  /** The surface has succeeded before: only an error with status 200 would be new. */
   #isExpected = false;
   #seenBytes = 0;
 
@@ -40,7 +40,7 @@ export class LearningSink extends PassingSink {
   override onData(chunk: Buffer): boolean {
     if (this.#isExpected) {
       this.#isExpected = false;
-      // Errors are short: what begins without the word is none.
+      // An error has the word in its first chunk.
       if (mayBeErrorInDisguise(chunk)) this.#seen = [];
     }
     if (this.#seen !== undefined && this.#seenBytes < maxSeenBytes) {

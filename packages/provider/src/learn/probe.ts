@@ -7,19 +7,19 @@ export interface ProbeResult {
   /** any HTTP response counts */
   answered: boolean;
   status?: number;
-  /** no response in time, which is no proof that no server is there: a model may be loading */
+  /** no response in time: the server may be loading a model */
   isTimeout?: boolean;
   /** after a timeout: the server took the connection, so it may be busy */
   isAccepted?: boolean;
   /** ids, when the response was a models list */
   models?: string[];
-  /** other names of the same models, which llama.cpp lists; left out when there are none */
+  /** other names of the same models, which llama.cpp lists; absent when there are none */
   aliases?: string[];
   /** names of the models that are loaded now, where the list says so: llama.cpp's router does */
   loaded?: string[];
-  /** the program that the list gives away */
+  /** the program that the list identifies */
   program?: ServerProgram;
-  /** what a person should know: why there was no response, or what the response complained about */
+  /** for display: why there was no response, or the error in it */
   problem?: string;
 }
 
@@ -71,7 +71,7 @@ function readModels({ body, head }: QueryResult): Partial<ProbeResult> {
   if (value === undefined || !Array.isArray(data)) {
     return { problem: "GET /models did not return a models list" };
   }
-  // All of them: a list that was cut short would seem to have lost a model.
+  // Never cut short: the participant's model would seem to be missing.
   const entries = data as (ListedModel | null)[];
   const program = listedProgram({ headers, body: value, first: entries[0] ?? undefined });
   const aliases = texts(entries.flatMap((entry) => entry?.aliases ?? []));
@@ -99,7 +99,7 @@ function textOf(complaint: unknown): string {
   return text.slice(0, maxProblemLength);
 }
 
-/** What a response to `GET {base}/models` gives away. */
+/** What in a response to `GET {base}/models` identifies the program. */
 interface ModelsResponse {
   headers: Readonly<Record<string, string>>;
   /** the list with what is around it */
@@ -151,7 +151,7 @@ const signs: readonly [ServerProgram, (response: ModelsResponse) => boolean][] =
   ],
 ];
 
-/** The program that a models list gives away; undefined when it does not. */
+/** The program that a models list identifies, if any. */
 function listedProgram(response: ModelsResponse): ServerProgram | undefined {
   return signs.find(([, isSeenIn]) => isSeenIn(response))?.[0];
 }

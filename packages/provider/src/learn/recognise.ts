@@ -13,7 +13,7 @@ import type { ProbeResult } from "./probe.ts";
 /** Sends one query at a time. @returns undefined when no more are sent, or the response is not whole */
 export type Look = (question: Question) => Promise<QueryResult | undefined>;
 
-/** What a server's own words say of it. */
+/** What a server's description of itself shows. */
 export interface Recognised {
   program: ServerProgram | undefined;
   capabilities: KnownCapabilities;
@@ -24,9 +24,9 @@ export interface Recognised {
 }
 
 /**
- * What is known of the program that serves a base URL. As few requests as possible, since other programs log what they do
- * not know: none where the host identifies it, one where the models list gave the program away, else each fingerprint until
- * one fits, the one of the usual port first.
+ * Recognises the program that serves a base URL. Sends as few requests as possible, since programs log requests for unknown
+ * paths: none if the host identifies it, one if the models list does, else each fingerprint until one fits, that of the
+ * usual port first.
  */
 export async function recognise(
   baseUrl: string,
@@ -53,7 +53,7 @@ export async function recognise(
   return { ...undescribed, program: certain?.program, capabilities: { ...certain?.always } };
 }
 
-/** That of the listed program alone where it needs no confirmation; else each once, the one of the usual port first. */
+/** Only that of the listed program if it needs no confirmation; else each path once, that of the usual port first. */
 function pathsFor(port: string, listed: Fingerprint | undefined): Set<string> {
   const isEnough = listed !== undefined && listed.isConfirmation !== true;
   const others = isEnough ? [] : fingerprints.filter((one) => one.isConfirmation !== true);
@@ -63,7 +63,7 @@ function pathsFor(port: string, listed: Fingerprint | undefined): Set<string> {
   );
 }
 
-/** Goes by the description alone: gateways copy `owned_by` from the server behind them. */
+/** By the description alone: gateways copy `owned_by` from the server behind them. */
 function read(description: JsonObject, path: string, served: ServedPath): Recognised | undefined {
   for (const one of fingerprints) {
     if (one.path !== path || one.isOwn?.(description) === false) continue;

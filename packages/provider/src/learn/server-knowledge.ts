@@ -10,27 +10,27 @@ import {
 import { judgeResponse } from "./surface-verdict.ts";
 import type { ReasoningField, AcceptedReasoning } from "../translation/chat/chat-message.ts";
 
-/** As others see it: what clients request most is always there. */
+/** The capabilities as they are reported; the two most requested ones are always included. */
 export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &
   KnownCapabilities;
 
-/** The user's choices, by surface; what is left out is decided by what is known of the server. */
+/** The user's choice for each surface; default: by what is known of the server. */
 export type SurfaceModes = Readonly<Partial<Record<TranslatedSurface, SurfaceMode | undefined>>>;
 
 const nonConformant: Record<TranslatedSurface, ReadonlySet<ServerProgram | undefined>> = {
-  // Its events lack `sequence_number`, `output_index` and `content_index`, without which SDKs fail.
+  // Its events lack `sequence_number`, `output_index` and `content_index`, which SDKs require.
   openResponses: new Set(["llama.cpp"]),
   messages: new Set(),
 };
 
-/** `native-first`: translated once the server responds that it has no such path. */
+/** `native-first`: native until the server responds that it has no such path, then translated. */
 export type SurfaceWay = SurfaceMode | "native-first";
 
 /**
- * What is known of one model server: found by looking, and learned from its responses since.
+ * What is known of one model server: found by looking it up, and learned from its responses since.
  *
- * What the server has itself (`native`) is kept apart from what is reported: responses it does not have are made from
- * its chat, and what the user declared is reported as it is.
+ * What the server has (`native`) differs from what is reported: a missing surface is translated from chat, and what the
+ * user declared is reported unchanged.
  */
 export class ServerKnowledge {
   readonly #declared: () => Readonly<Record<string, unknown>>;
@@ -45,9 +45,9 @@ export class ServerKnowledge {
   #reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
 
   /**
-   * @param declared - the user's word, which may change
-   * @param modes - the user's choices, which may change too
-   * @param onChange - `reported` is another
+   * @param declared - by the user; may change
+   * @param modes - chosen by the user; may change
+   * @param onChange - `reported` has changed
    */
   constructor(
     declared: () => Readonly<Record<string, unknown>>,
@@ -66,13 +66,13 @@ export class ServerKnowledge {
 
   native(name: CapabilityName): CapabilityValue {
     const known = this.#learned[name] ?? this.#found[name] ?? "unknown";
-    // A declared "supported" is put to the test by the first request: translation may make it true.
+    // A declared "supported" is tested by the first request; translation may make it true.
     return this.#declared()[name] === "unsupported" ? "unsupported" : known;
   }
 
   /**
-   * How a request of a surface is served that chat can serve too. What a look found is put to the test by the first request: a gateway may pass
-   * only chat.
+   * How requests of a surface are served that chat can serve too. The first request tests what was found: a gateway may
+   * pass only chat.
    */
   way(surface: TranslatedSurface): SurfaceWay {
     if (!this.mayTranslate(surface)) return "native";
@@ -82,18 +82,18 @@ export class ServerKnowledge {
     return this.#learned[surface] === "supported" ? "native" : "native-first";
   }
 
-  /** The user did not choose the server's own, and there is a chat to make it from. */
+  /** The user did not choose `native`, and the server may have chat. */
   mayTranslate(surface: TranslatedSurface): boolean {
     const isChosen = this.#modes()[surface] === "native";
     return !isChosen && this.native("chatCompletions") !== "unsupported";
   }
 
-  /** as it says itself; undefined until it was looked at, and for what is not recognised */
+  /** undefined until it is recognised */
   get program(): ServerProgram | undefined {
     return this.#program;
   }
 
-  /** What it refused says more than the name it uses itself. undefined while it has done neither */
+  /** A refusal says more than the field that the server uses in responses. undefined while neither is known */
   get acceptedReasoning(): AcceptedReasoning | undefined {
     return this.#reasoningLearned ?? this.#reasoningSeen;
   }
@@ -102,20 +102,21 @@ export class ServerKnowledge {
     return this.#state !== "looked";
   }
 
-  /** A response has shown that the server has it. */
+  /** A response has shown that the server has this capability. */
   hasResponded(name: CapabilityName): boolean {
     return this.#learned[name] === "supported";
   }
 
-  /** The server was away: it may come back as another. */
+  /** The server was away, and may come back as another: look it up again. */
   doubt(): void {
     this.#state = "doubtful";
   }
 
   /**
-   * A look at the server begins. What is learned meanwhile counts beside what it finds; what another taught does not.
+   * A look at the server begins. What is learned from now on counts beside what is found; earlier lessons may be about
+   * another server and are dropped.
    *
-   * @param program - as its models list gives it away: requests that come during the look are served by that
+   * @param program - as its models list identifies it, for requests during the look
    */
   beginLook(program: ServerProgram | undefined): void {
     if (this.#state === "doubtful") this.#forget();
@@ -129,14 +130,14 @@ export class ServerKnowledge {
     this.#publish();
   }
 
-  /** What the user declared or chose is another. */
+  /** What the user declared or chose has changed. */
   reconsider(): void {
     this.#publish();
   }
 
   /** For certain. */
   learn(name: CapabilityName, value: CapabilityValue): void {
-    // Not compared with what was found: a response that says the same makes it certain.
+    // Also if it was found before: a response makes it certain.
     if (this.#learned[name] === value) return;
     this.#learned[name] = value;
     this.#publish();
@@ -149,28 +150,28 @@ export class ServerKnowledge {
    */
   noteResponse(name: CapabilityName, status: number, text: string): void {
     if (status !== 501) return this.note(name, judgeResponse(status, text));
-    // "Not implemented" comes from the server itself, never from a gateway in front of it. A server known to have the
-    // surface is looked at again: its 501 may be about one field.
+    // 501 comes from the server, never from a gateway in front of it. If the server is known to have the surface, look
+    // again: the 501 may be about one field.
     if (name === "chatCompletions" || this.native(name) === "supported") this.doubt();
     this.learn(name, "unsupported");
   }
 
-  /** What one response says. One "no" of a server that has it may have a reason of its own: the next response decides. */
+  /** What one response says. A single refusal by a server that has the surface proves nothing: the next response decides. */
   note(name: CapabilityName, verdict: CapabilityValue): void {
     if (verdict === "unknown") return;
     const isContradiction = verdict === "unsupported" && this.native(name) === "supported";
-    // A server without chat is rare, so one response does not prove it: the next look decides.
+    // A server without chat is rare: the next look decides.
     const isUnlikely = verdict === "unsupported" && name === "chatCompletions";
     if (isUnlikely) this.doubt();
     this.learn(name, isContradiction || isUnlikely ? "unknown" : verdict);
   }
 
-  /** The server's own field for reasoning. */
+  /** The field in which the server sends reasoning. */
   seeReasoning(field: ReasoningField): void {
     this.#reasoningSeen = field;
   }
 
-  /** How it takes them, having refused another way. */
+  /** The field that the server accepted after it had refused another. */
   learnReasoning(taken: AcceptedReasoning): void {
     this.#reasoningLearned = taken;
   }
@@ -194,14 +195,14 @@ export class ServerKnowledge {
     for (const name of CAPABILITY_NAMES) {
       const declaration = declared[name];
       const value = isDeclared(declaration) ? declaration : this.#served(name);
-      // A reported value that no longer holds must be reported as unknown.
+      // A reported value that no longer holds is reported as unknown.
       const isReported = this.#reported[name] !== undefined;
       if (value !== "unknown" || isReported) reported[name] = value;
     }
     return reported;
   }
 
-  /** What is translated is as good as the chat it is made from, and not stored. */
+  /** A translated surface is supported if chat is; its responses are not stored. */
   #served(name: CapabilityName): CapabilityValue {
     const isTranslating = this.way("openResponses") === "translated";
     switch (name) {
@@ -212,7 +213,7 @@ export class ServerKnowledge {
         return isTranslating ? "unsupported" : this.native(name);
       case "responsesCompact":
       case "responsesInputTokens":
-        // Paths below one that is not there.
+        // Paths below one that does not exist.
         return this.native("openResponses") === "unsupported" ? "unsupported" : this.native(name);
       default:
         return this.native(name);

@@ -4,13 +4,13 @@ const noSuchPath = /unexpected endpoint|invalid url \(|no route/i;
 const noSuchPathIn200 = /unexpected endpoint|invalid url|no route|not found/i;
 /** llama.cpp responds 500 to a body of `messages` without them. */
 const missesField = /["'][\w.]+["'] is required/i;
-/** What a server that knows the path complains about: the model, a field, a stored response. Not as a part of a path. */
+/** Errors of a server that has the path name the model, a field or a stored response; not as a part of a path. */
 const namesPartOfTheRequest =
   /(?<![/\w-])(?:models?|model_\w+|response|resp_\w+|input|messages|prompt|field|parameter)\b/i;
 
 /**
- * Whether a server has the surface of the last request, as far as its response shows. `unknown` when it could have given
- * that response either way: not authorized, too busy, broken.
+ * Whether a server has the surface of a request, by its response. `unknown` when the response would be the same either way:
+ * not authorized, too busy, broken.
  *
  * LM Studio responds 200 with an error to paths it does not know.
  *
@@ -46,19 +46,19 @@ export function mayBeErrorInDisguise(start: Buffer): boolean {
   return start.includes(errorKey);
 }
 
-/** Some servers respond 200 to what they refuse. Only what has the word is parsed: every plain response comes by here. */
+/** Some servers refuse with status 200. Parsed only if the word is there, since every plain response passes here. */
 function isErrorInDisguise(text: string): boolean {
   if (!text.includes('"error"')) return false;
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     return error !== undefined && error !== null;
   } catch {
-    // A stream, or a response longer than what is looked at: errors are short.
+    // A stream, or a response that is longer than any error.
     return false;
   }
 }
 
-/** A page is about no request, whatever words it has. */
+/** An HTML page does not name the request, whatever words it contains. */
 function namesRequest(text: string): boolean {
   return !text.trimStart().startsWith("<") && namesPartOfTheRequest.test(text);
 }

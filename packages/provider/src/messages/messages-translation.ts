@@ -9,7 +9,7 @@ import { translateMessage } from "./output/whole-message.ts";
 import { requestsFormat, translateMessages } from "./request/request.ts";
 import { refuseDeepNesting } from "../translation/read-field.ts";
 
-/** Members that not every server takes. What a client requests with them is less than a response. */
+/** Members that some servers refuse. A response without them is better than none. */
 const optionalFields: ServableRequest["optionalFields"] = [
   { name: "max_tokens", refusal: /\bmax_(?:completion_)?tokens\b|\bin the completion\b/ },
   { name: "reasoning_effort", refusal: /\breasoning_effort\b/ },
@@ -19,8 +19,8 @@ const optionalFields: ServableRequest["optionalFields"] = [
 ];
 
 /**
- * They are known to enforce the schema of a `response_format` in chat. Their own messages take an `output_config` without a
- * word, whether they enforce it or not.
+ * They are known to enforce the schema of a `response_format` in chat. Their `/messages` accept an `output_config` whether
+ * they enforce it or not.
  */
 const enforceInChat: ReadonlySet<ServerProgram | undefined> = new Set<ServerProgram>([
   "llama.cpp",
@@ -43,7 +43,7 @@ export const messagesTranslation: SurfaceTranslation = {
       message,
       param,
       code,
-      // By this Anthropic's SDK sends the whole conversation instead.
+      // With this, Anthropic's SDK sends the whole conversation instead.
       ...(code === "thread_not_found" ? { details: { error_code: code } } : {}),
     },
   }),

@@ -2,10 +2,10 @@ const minPauseMs = 1_000;
 /** The longest pause between two looks at a server that loads. */
 export const MAX_LOADING_PAUSE_MS = 15_000;
 
-/** One time of loading, from the first 503 to the end of the last. Contract §3. Reads no clock. */
+/** A period in which the server loads its model, from the first 503 to the end of the last. Contract §3. Reads no clock. */
 export class LoadingSpell {
   #sinceMs: number | undefined;
-  /** learned at a call: the model list does not end it before */
+  /** since a call's 503: until then the model list does not end the period */
   #heldUntilMs = 0;
   /** how long the latest 503 at a call holds; 0 after a call that succeeded */
   #holdMs = 0;
@@ -27,21 +27,21 @@ export class LoadingSpell {
    * double, from 1 s to 15 s, until a call succeeds.
    */
   seenAtCall(nowMs: number): void {
-    // Requests that run at the same time are refused at the same time: one refusal.
+    // Concurrent requests are refused together: count one refusal.
     if (this.#sinceMs !== undefined && nowMs < this.#heldUntilMs) return;
     this.#begin(nowMs);
     this.#holdMs = clamp(2 * this.#holdMs);
     this.#heldUntilMs = nowMs + this.#holdMs;
   }
 
-  /** The model list responds with something else. Without effect while a call's 503 holds. */
+  /** The model list no longer responds 503. Without effect while a call's 503 holds. */
   endAtList(nowMs: number): void {
     if (this.#sinceMs === undefined || nowMs < this.#heldUntilMs) return;
     this.#before = { sinceMs: this.#sinceMs, endedMs: nowMs };
     this.#sinceMs = undefined;
   }
 
-  /** The server is away, or responds to calls with something else. */
+  /** The server is away, or calls no longer get a 503. */
   end(): void {
     this.#sinceMs = undefined;
   }
@@ -52,14 +52,14 @@ export class LoadingSpell {
     this.#holdMs = 0;
   }
 
-  /** @param limitMs - loading for longer than this is looked at ever less */
+  /** @param limitMs - after this time the probes are as rare as possible */
   lookInMs(nowMs: number, limitMs: number): number {
     if (nowMs < this.#heldUntilMs) return this.#heldUntilMs - nowMs;
     const forMs = nowMs - (this.#sinceMs ?? nowMs);
     return forMs > limitMs ? MAX_LOADING_PAUSE_MS : clamp(Math.round(forMs / 15));
   }
 
-  /** Ready for a moment between two 503 is still the same loading. */
+  /** A short moment of readiness between two 503 belongs to the same period. */
   #begin(nowMs: number): void {
     if (this.#sinceMs !== undefined) return;
     const before = this.#before;

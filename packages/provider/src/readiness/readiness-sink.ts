@@ -4,18 +4,18 @@ import type { ProviderFailure } from "../call/failure.ts";
 import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
 import type { ServerReadiness } from "./server-readiness.ts";
 
-/** What llama.cpp, Ollama and TGI say in a 503 while they load a model. */
+/** In a 503 of llama.cpp, Ollama or TGI that loads a model. */
 const saysLoading = /\bloading (?:the )?model\b|\bmodel\b.{0,100}\bloading\b/is;
 const maxReadBytes = 64 * 1024;
 
-/** A 503 that is passed on once its body has shown what it means. */
+/** A 503, held back until its body shows what it means. */
 interface Unread {
   head: ResponseHead;
   chunks: Buffer[];
   bytes: number;
 }
 
-/** Passes everything on as it comes, and lets the verdict on the server know first. */
+/** Reports a response to the verdict on the server before it is passed on. */
 export class ReadinessSink extends PassingSink {
   readonly #readiness: ServerReadiness;
   readonly #time: TimeSource;
@@ -45,7 +45,7 @@ export class ReadinessSink extends PassingSink {
     readiness.callStarted();
   }
 
-  /** In this order: an agent's hub knows that the server loads when it sees the 503. */
+  /** The verdict first: an agent's hub must know that the server loads when it gets the 503. */
   override onHead(head: ResponseHead): void {
     if (head.status === 503) {
       this.#unread = { head, chunks: [], bytes: 0 };

@@ -35,14 +35,14 @@ export interface ServerReadinessOptions {
   onLookMoved: () => void;
 }
 
-/** Without a response, an accepted connection or a running request for so long, a silent server is down. */
+/** A silent server is down when it has neither responded, nor accepted a connection, nor run a request for so long. */
 const silenceMs = 60_000;
-/** However many calls fail, the looks they cause are so far apart. */
+/** However many calls fail, the probes that they cause are so far apart. */
 const hurriedPauseMs = 1_000;
 
 /**
- * What a model list and the responses to calls say together of one model server: a state machine that reads no clock and
- * sets no timer.
+ * The verdict on one model server from probes of its model list and responses to calls: a state machine that reads no
+ * clock and sets no timer.
  *
  * | Verdict | Begins with | Ends with |
  * |---|---|---|
@@ -51,10 +51,10 @@ const hurriedPauseMs = 1_000;
  * | `wrong-model` | a list that has lost the model | a list that has it again |
  * | `needs-credentials` | 401, 403 or 407 at the list; 401 or 407 at a call | a call that succeeds, other credentials; after a refusal by the list alone, also a list |
  *
- * Credentials that a call succeeded with are doubted by one refusal, not lost: they are when the list, which they opened
- * before, refuses them too, or after {@link CredentialDoubt.isProven enough} refusals.
+ * After a call has succeeded, one refusal only casts doubt on its credentials. They are invalid when the list, which they
+ * opened before, refuses them too, or after {@link CredentialDoubt.isProven enough} refusals.
  *
- * Where several hold, the first of these is the verdict.
+ * If several of these hold, the first one is the verdict.
  */
 export class ServerReadiness {
   readonly #options: ServerReadinessOptions;
@@ -64,9 +64,9 @@ export class ServerReadiness {
   #downProblem: string | undefined;
   #refusedAt: "list" | "call" | undefined;
   #credentials = 0;
-  /** A call succeeded with these credentials: the model list may require others. */
+  /** A call succeeded with these credentials; the model list may still require others. */
   #haveCredentialsWorked = false;
-  /** They opened the model list. */
+  /** They also opened the model list. */
   #haveOpenedList = false;
   readonly #doubt = new CredentialDoubt();
   /** the participant's model, once a list had it */
@@ -90,7 +90,7 @@ export class ServerReadiness {
     this.#nextLookMs = nowMs;
   }
 
-  /** `ready` until something else is known. */
+  /** `ready` until a probe or a call shows otherwise. */
   get verdict(): ReadinessVerdict {
     return this.#verdict;
   }
@@ -101,10 +101,10 @@ export class ServerReadiness {
   }
 
   /**
-   * Begins a look when one is due. Bytes of a running response since the last look are as good as one, unless it is about
-   * the credentials: then it counts as done.
+   * Begins a probe when one is due. Bytes of a running response since the last probe count as one, unless the credentials
+   * are in doubt.
    *
-   * @returns whether to look at the model list now
+   * @returns whether to request the model list now
    */
   startLook(nowMs: number): boolean {
     if (nowMs < this.#nextLookMs) return false;
@@ -115,7 +115,7 @@ export class ServerReadiness {
     return !isAlive;
   }
 
-  /** A look at the model list is over. */
+  /** A probe of the model list is over. */
   probed(finding: ProbeFinding, nowMs: number): void {
     this.#hasBytes = false;
     const isSilent = finding.kind === "silent" && !finding.isAccepted && this.#running === 0;
@@ -150,7 +150,7 @@ export class ServerReadiness {
     this.#nextLookMs = nowMs + this.#pauseMs(nowMs, isSilent);
   }
 
-  /** Which credentials a call is made with that starts now: another number after each change. */
+  /** Number of the credentials that a call starting now uses; changes with them. */
   get credentials(): number {
     return this.#credentials;
   }
@@ -177,14 +177,14 @@ export class ServerReadiness {
   /**
    * The head of a response came: nothing was generated yet.
    *
-   * @param credentials - those of when the call started: a response to earlier ones says nothing about these
+   * @param credentials - when the call started: a response to earlier ones says nothing about the current ones
    * @param client - whose request it was
    */
   callResponded(status: number, nowMs: number, credentials: number, client: string): void {
     const isCurrent = credentials === this.#credentials;
     if (status >= 200 && status < 300) {
       this.#succeed(isCurrent);
-      // Nearly every call comes by here.
+      // The usual case.
       if (this.#verdict.readiness === "ready" && this.#verdict.problem === undefined) return;
     } else {
       this.#signMs = nowMs;
@@ -210,7 +210,7 @@ export class ServerReadiness {
     this.#probeAt(nowMs);
   }
 
-  /** Other credentials go along from now on: what the old ones taught counts no more. */
+  /** Other credentials are sent from now on: nothing is known of them. */
   credentialsChanged(nowMs: number): void {
     this.#credentials += 1;
     this.#refusedAt = undefined;
@@ -221,10 +221,10 @@ export class ServerReadiness {
     this.#probeAt(nowMs);
   }
 
-  /** The participant serves another model: what the list had or lost before proves nothing of it. */
+  /** The participant serves another model: what was listed before proves nothing about it. */
   modelChanged(nowMs: number): void {
     const model = this.#options.model();
-    // One that the list has in place of the old one was on the list.
+    // The list that had it in place of the old model has listed it.
     this.#listedModel = this.#serves.some((name) => name === model) ? model : undefined;
     this.#serves = [];
     this.#publish(nowMs);
@@ -256,12 +256,12 @@ export class ServerReadiness {
   #respond(status: number, nowMs: number): void {
     switch (status) {
       case 403:
-        // It may be about the prompt.
+        // The refusal may be about the prompt.
         return;
       case 502:
       case 503:
       case 504:
-        // A gateway's, or one of too many requests: the model list decides.
+        // From a gateway, or because of too many requests: the model list decides.
         return this.#probeAt(nowMs);
       default:
         this.#downProblem = undefined;
@@ -274,7 +274,7 @@ export class ServerReadiness {
     this.#downProblem = problem;
   }
 
-  /** Another model needs proof of change: an empty list, or one that never had the model, is none. */
+  /** The model is wrong only if the list had it before: an empty list, or one that never had it, proves nothing. */
   #compare(models: readonly string[], aliases: readonly string[]): void {
     const model = this.#options.model();
     if (model === undefined || models.length === 0) return;
@@ -341,9 +341,9 @@ function asTime(ms: number): string {
   return ms >= 60_000 ? `${Math.round(ms / 60_000)} min` : `${ms / 1_000} s`;
 }
 
-/** What one look at the model list says of the server. Contract §3. */
+/** What one probe of the model list says of the server. Contract §3. */
 export type ProbeFinding =
-  /** ids in the server's order, and the other names they have; empty when it named none. `isList`: with a 2xx */
+  /** ids in the server's order, and their other names. `isList`: the status was 2xx */
   | { kind: "responds"; isList: boolean; models: readonly string[]; aliases: readonly string[] }
   | { kind: "refuses" }
   | { kind: "loads" }
@@ -375,8 +375,8 @@ const enoughRefusals = 3;
 const enoughMs = 10_000;
 
 /**
- * Refusals of calls whose credentials had worked, since the last call that succeeded. Contract §3: one may be about the
- * request, three of two clients are about the credentials. Reads no clock.
+ * Refusals of calls with credentials that had worked, since the last success. Contract §3: one refusal may be about the
+ * request; three, of at least two clients, are about the credentials. Reads no clock.
  */
 class CredentialDoubt {
   #count = 0;
@@ -386,7 +386,7 @@ class CredentialDoubt {
   #areFromOneClient = true;
   #status: number | undefined;
 
-  /** of the last refusal; undefined without one */
+  /** of the last refusal, if any */
   get status(): number | undefined {
     return this.#status;
   }

@@ -3,23 +3,23 @@ import { credentialsIn, minSecretLength, secretForms, openaiKey } from "./secret
 const star = 0x2a;
 const noBytes = Buffer.alloc(0);
 const latin1 = /^[\0-\xff]*$/;
-/** The end of a text that may go on as an OpenAI key. Bounded, since what it matches is held back. */
+/** The end of a text that may continue as an OpenAI key. Bounded, since a match is held back. */
 const openaiKeyBeginning = /s(?:k(?:-[A-Za-z0-9_-]{0,512})?)?$/;
 const maxKeyBeginning = 515;
 
 /** Secrets as bytes of a response. */
 interface SecretBytes {
   readonly forms: readonly Buffer[];
-  /** by byte: 1 when a response cut behind it may have been cut within a secret */
+  /** by byte: 1 when a chunk that ends with it may end inside a secret */
   readonly innerBytes: Uint8Array;
   /** the shortest text that is a secret */
   readonly minLength: number;
   readonly longestBytes: number;
-  /** in what a provider says of a failure, whatever looks like an OpenAI key is overwritten too */
+  /** in errors, anything that looks like an OpenAI key is overwritten too */
   readonly hasOpenaiKeys: boolean;
 }
 
-/** What one participant's responses may not repeat; undefined where there is nothing. Made once, for all of them. */
+/** What no response of a participant may repeat; undefined for nothing. Made once for all responses. */
 export interface ResponseSecrets {
   /** in responses with a status of 400 and more: every value that is sent */
   readonly inErrors: SecretBytes | undefined;
@@ -27,7 +27,7 @@ export interface ResponseSecrets {
   readonly inResponses: SecretBytes | undefined;
 }
 
-/** @param headers - all that the participant sends to its provider by itself */
+/** @param headers - that the participant adds to requests to its provider */
 export function responseSecretsOf(headers: Readonly<Record<string, string>>): ResponseSecrets {
   const { inErrors, inResponses } = minSecretLength;
   return {
@@ -49,7 +49,7 @@ function secretBytesOf(
   return { forms, innerBytes, minLength, longestBytes, hasOpenaiKeys };
 }
 
-/** A header goes out in Latin-1; who repeats it may have read it as that, or may pass its bytes on. */
+/** Headers are sent in Latin-1; a provider may repeat them decoded, or as the same bytes. */
 function bytesOf(form: string): Buffer[] {
   const utf8 = Buffer.from(form, "utf8");
   if (utf8.length === form.length || !latin1.test(form)) return [utf8];
@@ -57,16 +57,16 @@ function bytesOf(form: string): Buffer[] {
 }
 
 /**
- * Overwrites secrets in one response while it passes, each byte with a `*`: no length changes, and what stands around them
- * is as it was. Where the response is cut makes no difference.
+ * Overwrites secrets in one response while it passes, each byte with a `*`: lengths and all other bytes stay the same,
+ * wherever the response is cut into chunks.
  *
- * An end of what came that may be the beginning of a secret waits for what follows; it is shorter than the longest secret.
+ * The end of a chunk that may begin a secret is held back until the next chunk; it is shorter than the longest secret.
  */
 export class ResponseScrubber {
   readonly #secrets: SecretBytes;
-  /** as it came: a secret may begin within another */
+  /** unscrubbed: a secret may begin within another */
   #held = noBytes;
-  /** the same, as it will go on */
+  /** the same, scrubbed */
   #heldScrubbed = noBytes;
 
   constructor(secrets: SecretBytes) {
@@ -74,8 +74,8 @@ export class ResponseScrubber {
   }
 
   /**
-   * @param chunk - stays as it is
-   * @returns what may go on: the chunk itself nearly always, perhaps nothing
+   * @param chunk - not changed
+   * @returns the bytes to pass on: usually the chunk itself, perhaps none
    */
   push(chunk: Buffer): Buffer {
     const isPlain = this.#held.length === 0;
@@ -96,14 +96,14 @@ export class ResponseScrubber {
     return scrubbed.subarray(0, decided);
   }
 
-  /** The response is whole. @returns what was held back: it began like a secret and was none */
+  /** The response is complete. @returns the bytes that were held back, since they did not become a secret */
   end(): Buffer {
     return this.#heldScrubbed;
   }
 
   /**
-   * The response broke off, perhaps within a secret. @returns what was held back, overwritten where that is as long as a
-   * secret is
+   * The response broke off, perhaps within a secret. @returns the bytes that were held back, overwritten if they are long
+   * enough to be a secret
    */
   breakOff(): Buffer {
     const beginsAt = secretBeginningIn(this.#held, this.#secrets);
@@ -128,14 +128,14 @@ export class ResponseScrubber {
     return written;
   }
 
-  /** @returns how many bytes are in no secret that may go on behind them */
+  /** @returns how many bytes cannot belong to a secret that continues in the next chunk */
   #decidedIn(bytes: Buffer): number {
     const decided = secretBeginningIn(bytes, this.#secrets);
     return this.#secrets.hasOpenaiKeys ? Math.min(decided, keyBeginningIn(bytes)) : decided;
   }
 }
 
-/** The headers of a response, scrubbed as its body. */
+/** The headers of a response, scrubbed like its body. */
 export function scrubHeaders(
   headers: Readonly<Record<string, string>>,
   secrets: SecretBytes,

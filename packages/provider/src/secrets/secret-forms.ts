@@ -1,6 +1,6 @@
 /**
- * What is shorter (a flag, a tenant's number, the `ollama` of `Bearer ollama`) cannot be distinguished from ordinary text, and
- * taking it out would tear that apart. An error's words bear more of that than a response does.
+ * A shorter value (a flag, a tenant's number, the `ollama` of `Bearer ollama`) cannot be distinguished from ordinary text,
+ * which scrubbing would damage. An error may be damaged more than a response.
  */
 export const minSecretLength = { inErrors: 6, inResponses: 8 };
 
@@ -17,7 +17,7 @@ export function credentialsIn(headers: Readonly<Record<string, string>>): string
 const schemed = /^(bearer|basic|token|apikey|api-key) +(\S.*)$/i;
 const beyondAscii = /[\x80-\uffff]/g;
 
-/** One text as those write it who escape more in JSON than they must. */
+/** A JSON string as encoders write it that escape more than they must. */
 const jsonWriters: readonly ((json: string) => string)[] = [
   (json) => json,
   // Python
@@ -34,8 +34,8 @@ const jsonWriters: readonly ((json: string) => string)[] = [
 ];
 
 /**
- * Every text as which the secrets in auth headers may show: each as it is, and as JSON would have it. Longest first, so
- * that who replaces them one after the other leaves no rest of a longer one behind.
+ * Every text in which the secrets of auth headers may appear: as they are, and escaped in JSON. Longest first, so that
+ * replacing them in order leaves no rest of a longer one.
  *
  * @param values - of headers
  * @param minLength - what is shorter is no secret
@@ -50,12 +50,12 @@ export function secretForms(values: readonly string[], minLength: number): strin
   return [...forms].sort((one, other) => other.length - one.length);
 }
 
-/** Of `Bearer abc` the key, of Basic credentials also the password: what stands around it is no secret. */
+/** Of `Bearer abc` the key, of Basic credentials also the password; the rest of the value is no secret. */
 function secretsIn(value: string, minLength: number): string[] {
   const firstLongEnough = (part: string, whole: string) =>
     [part, whole].find(({ length }) => length >= minLength);
   const [, scheme = "", key = value] = schemed.exec(value) ?? [];
-  // A part that is too short gives its place to the whole.
+  // If a part is too short, the whole value counts.
   const secrets = [firstLongEnough(key, value)];
   if (scheme.toLowerCase() === "basic") {
     // A key may be the user, without a password.
@@ -83,12 +83,12 @@ function hexOf(character: string): string {
 
 const replacement = "[redacted]";
 
-/** The owner does not matter. For errors alone: of ordinary text, `task-scheduler` holds one too. */
+/** Anyone's key. In errors alone: ordinary text such as `task-scheduler` matches too. */
 export const openaiKey = /sk-[A-Za-z0-9_-]{8,}/g;
 
 /**
- * Takes credentials out of a provider's words before they travel on. Contract §6: error bodies pass with the
- * participant's secrets scrubbed. For a text that is whole; of a response on its way `ResponseScrubber` takes them.
+ * Removes credentials from a provider's text. Contract §6: error bodies pass with the participant's secrets scrubbed. For a
+ * complete text; `ResponseScrubber` does it for a response in transit.
  *
  * @param secrets - auth header values; which of their texts count is in `secret-forms.ts`
  */

@@ -2,7 +2,7 @@ import type { ProviderSink } from "../call/provider-call.ts";
 import { PassingSink } from "../passing-sink.ts";
 
 const fingerprint = /"system_fingerprint": ?"([^"]{1,256})"/;
-/** It is in the first event; comments of a long prompt may come before that. */
+/** It is in the first event; comments may precede that while a long prompt is processed. */
 const maxSeenBytes = 4 * 1024;
 
 /** Reads the `system_fingerprint` of a response, which is near its beginning. */

@@ -2,7 +2,7 @@ import { isObject, isSameModel, type JsonObject } from "@roomhub/protocol";
 import { fieldsOf, textOf } from "../translation/chat/provider-field.ts";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 
-/** Where a program lists the models that it has loaded. Reading it loads and keeps none. */
+/** Where a program lists its loaded models. Reading the list loads no model and keeps none loaded. */
 export interface LoadedList {
   /** read by GET, below the base URL without its `/v1` */
   path: string;
@@ -10,7 +10,7 @@ export interface LoadedList {
   modelsIn: (response: JsonObject) => string[] | undefined;
 }
 
-/** `name` and `model` are the same with its tag, of which `:latest` may be left out in a request. */
+/** `name` and `model` are equal and include the tag; a request may leave out `:latest`. */
 const ollama: LoadedList = {
   path: "/api/ps",
   modelsIn: ({ models }) => namesIn(models, ({ name, model }) => [name, model]),

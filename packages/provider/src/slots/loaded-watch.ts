@@ -98,7 +98,7 @@ export class LoadedWatch {
         ? await this.#readModels()
         : await this.#readList(source, description);
     this.#isReading = false;
-    // Without a response it is busy, or away: what was known holds.
+    // No response: the server is busy or away. Keep what was known.
     if (models !== undefined && this.#source === source) this.#publish(models);
   }
 

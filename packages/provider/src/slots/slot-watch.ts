@@ -9,8 +9,7 @@ export interface EngineLoad {
   /** requests at once: as the server reports, else as its program is known to */
   slots: number;
   /**
-   * Slots busy with something else than the requests that run here: one that was cancelled and goes on, or a client beside
-   * this one.
+   * Slots busy with other work than the requests that run here: a cancelled request that still runs, or another client's.
    */
   elsewhere: number;
 }
@@ -26,15 +25,15 @@ export interface SlotWatchOptions extends QueriedServer {
 }
 
 /**
- * llama.cpp looks whether the client of a plain request has left after a second in which it sent nothing, and reading
- * its slots is such a response: sooner, it would keep busy what it is to find free.
+ * llama.cpp checks whether the client of a plain request has left after a second without sending anything. Reading the
+ * slots also sends: sooner, it would keep the slot busy that it is to find free.
  */
 const firstPauseMs = 2_500;
 const maxPauseMs = 15_000;
 /** A server that is busy for longer has other clients, and will keep them. */
 const maxWatchMs = 10 * 60_000;
 const listMs = 3_000;
-/** Looks come every 10 s where the hub probes, and several participants may share a server. */
+/** The hub probes every 10 s, and several participants may share a server. */
 const propsPauseMs = 60_000;
 
 /**
@@ -60,7 +59,7 @@ export class SlotWatch {
     this.#options = options;
   }
 
-  /** undefined for a server without a report */
+  /** undefined for a server that reports none */
   get load(): EngineLoad | undefined {
     return this.#load;
   }
@@ -116,7 +115,7 @@ export class SlotWatch {
     await this.#read();
   }
 
-  /** A request was cancelled: it may go on all the same. */
+  /** A request was cancelled; the server may still run it. */
   requestCancelled(): void {
     if (!this.#hasSlotList || this.#load === undefined) return;
     this.#watchedSinceMs = this.#options.world.monotonicMs();
@@ -150,7 +149,7 @@ export class SlotWatch {
     if (this.#load === undefined || !this.#hasSlotList) return;
     const isLong = this.#options.world.monotonicMs() - this.#watchedSinceMs > maxWatchMs;
     this.#publish(isLong ? 0 : (elsewhere ?? this.#load.elsewhere));
-    // Without a response it is busy, or away: the next look shows it.
+    // No response: the server is busy or away. The next probe shows which.
     if (!isLong && elsewhere !== 0) this.#schedule();
   }
 

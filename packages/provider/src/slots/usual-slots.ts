@@ -8,7 +8,7 @@ const many = 256;
 /** mlx-lm's default of `--decode-concurrency`. */
 const mlxBatch = 32;
 
-/** Programs that report no number. Ollama does not show its `OLLAMA_NUM_PARALLEL`, whose default is 1. */
+/** For programs that report no number. Ollama does not report `OLLAMA_NUM_PARALLEL`, whose default is 1. */
 const byProgram: Readonly<Partial<Record<ServerProgram, number>>> = {
   Ollama: 1,
   vLLM: many,

@@ -8,7 +8,7 @@ import {
   withReasoning,
 } from "./chat/chat-message.ts";
 
-/** Anything longer that begins so is another field: `reasoning_effort`. */
+/** Not `reasoning_effort`, which is another field. */
 const named: Readonly<Record<ReasoningField, RegExp>> = {
   reasoning_content: /\breasoning_content\b/,
   reasoning: /\breasoning\b/,
@@ -19,9 +19,9 @@ const otherName: Readonly<Record<ReasoningField, ReasoningField>> = {
 };
 
 /**
- * How one request is put in chat where servers differ and the client has no influence: whether `stream_options` request usage,
- * under which name reasoning is sent back, and which optional members are sent. Begins with what is known of the server and falls back at its refusals, each of which
- * takes something away, so there are few. Reasoning: one name, the other, none.
+ * The parts of a chat request that depend on the server and not on the client: whether `stream_options` request usage, in
+ * which field reasoning is sent back, and which optional members are sent. Begins with what is known of the server, and
+ * removes at each refusal what that names, so there are few. Reasoning: one field, the other, none.
  */
 export class ChatDialect {
   readonly #chat: ServableRequest["chat"];
@@ -53,7 +53,7 @@ export class ChatDialect {
     return Buffer.from(JSON.stringify(chat));
   }
 
-  /** @returns whether the refusal is about the dialect, which has changed: the request is worth one retry */
+  /** @returns whether the refusal is about the dialect, which is changed then: send the request again */
   fallBack(status: number, text: string): boolean {
     if (this.#requestsUsage && refusesStreamOptions(status, text)) {
       this.#requestsUsage = false;
@@ -63,7 +63,7 @@ export class ChatDialect {
     return this.#fallBackInReasoning(status, text) || this.#leaveOut(status, text);
   }
 
-  /** Left out of this request only: whether a server takes a member may depend on the model and on the prompt. */
+  /** For this request only: whether a server accepts a member may depend on the model and on the prompt. */
   #leaveOut(status: number, text: string): boolean {
     for (const { name, refusal } of this.#optional) {
       const isSent = this.#chat[name] !== undefined && !this.#leftOut.has(name);
@@ -83,7 +83,7 @@ export class ChatDialect {
     return true;
   }
 
-  /** The server took the request as it is now. Only that proves that what it named before was the reason to refuse. */
+  /** The server accepted the request. Only that proves that the removed parts were the reason for its refusals. */
   confirm(isStream: boolean): void {
     const knowledge = this.#knowledge;
     if (this.#isUsageRefused) knowledge.learn("streamUsage", "unsupported");

@@ -13,7 +13,7 @@ import { NotChatError, parseChatCompletion } from "./chat/chat-choice.ts";
 
 type Mode =
   | { kind: "waiting" }
-  /** not for us to change */
+  /** passed on unchanged */
   | { kind: "passing" }
   | { kind: "refusal"; held: HeldResponse }
   | { kind: "whole"; head: ResponseHead; parts: Buffer[]; bytes: number }
@@ -28,7 +28,7 @@ export interface ChatResponseDeps {
   stop: () => void;
 }
 
-/** A chat response on its way to a client that requested one of another surface. Refusals pass as they are: the hub gives them their shape. */
+/** A chat response for a client that requested one of another surface. Refusals pass unchanged: the hub gives them their shape. */
 export class ChatResponse implements ProviderResponse {
   readonly #request: ServableRequest;
   readonly #dialect: ChatDialect;
@@ -97,7 +97,7 @@ export class ChatResponse implements ProviderResponse {
   }
 
   onFailure(failure: ProviderFailure): void {
-    // After a finish reason the response is whole, whatever became of the socket.
+    // After a finish reason the response is complete, even if the socket failed.
     if (this.#mode.kind === "stream") this.#endStream(this.#mode.stream, failure);
     else this.#deps.clientResponse.fail(failure);
   }
@@ -151,7 +151,7 @@ export class ChatResponse implements ProviderResponse {
       clientResponse.end();
     } catch (error) {
       if (!(error instanceof NotChatError)) throw error;
-      // An error with status 200 says more than a message from here could.
+      // An error with status 200 says more than a message from here would.
       if (objectIn(body)?.["error"] === undefined) {
         return clientResponse.fail({ code: "provider_invalid_response", message: error.message });
       }

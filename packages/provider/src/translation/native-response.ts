@@ -7,8 +7,8 @@ import type { TranslatedSurface } from "./surface-translation.ts";
 import { judgeResponse } from "../learn/surface-verdict.ts";
 
 /**
- * The response of a server that may or may not have the surface itself. Kept back while it could still turn out to say that it
- * has not: then nothing was generated, and the same request goes out as chat.
+ * The response of a server that may not have the surface. Held back while it may still say so: then nothing was generated,
+ * and the same request is sent as chat.
  */
 export class NativeResponse implements ProviderResponse {
   readonly #clientResponse: PacedSink;
@@ -66,7 +66,7 @@ export class NativeResponse implements ProviderResponse {
   }
 }
 
-/** A 200 in JSON may be LM Studio's way to say it. */
+/** LM Studio responds 200 in JSON to unknown paths. */
 export function mayDenyThePath(head: ResponseHead): boolean {
   const { status } = head;
   if (isSuccess(status)) return !isEventStream(head);
@@ -78,6 +78,6 @@ export interface ProviderResponse extends Pick<
   ProviderSink,
   "onHead" | "onData" | "onEnd" | "onFailure"
 > {
-  /** Nothing of it was passed on; chat gets the request once its socket is closed. */
+  /** Nothing was passed on: the request is sent as chat once the socket is closed. */
   readonly isChatNext: boolean;
 }

@@ -16,7 +16,7 @@ export function readBody(body: Buffer): JsonObject {
   throw new UntranslatableError("The request body must be a JSON object.", "", "invalid_type");
 }
 
-/** @returns `input[2].type`; a field of the body itself is named alone */
+/** @returns `input[2].type`; just the key for a field of the body itself */
 function pathTo(path: string, key: string): string {
   return path === "" ? key : `${path}.${key}`;
 }
@@ -41,7 +41,7 @@ export function optionalString(from: JsonObject, key: string, path: string): str
 export function optionalNumber(from: JsonObject, key: string, path: string): number | undefined {
   const value = from[key];
   if (isAbsent(value)) return undefined;
-  // `1e999` is a JSON number too, but what it is parsed to cannot be written again.
+  // `1e999` is a JSON number too, but it is parsed to infinity, which JSON cannot express.
   if (!Number.isFinite(value)) throw wrongType(pathTo(path, key), "a number");
   return value as number;
 }
@@ -93,7 +93,7 @@ export function noCounterpart(what: string, path: string, nextStep: string): Unt
   );
 }
 
-/** A stranger's word, fit to stand in a message. */
+/** A client's or server's text, quoted for a message. */
 export function quoted(word: string): string {
   const isLong = word.length > maxQuotedLength;
   return `"${printable(word.slice(0, maxQuotedLength))}${isLong ? "…" : ""}"`;

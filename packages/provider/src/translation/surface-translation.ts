@@ -4,7 +4,7 @@ import type { ChatStream } from "./chat/chat-stream.ts";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import type { UntranslatableError } from "./read-field.ts";
 
-/** A surface that can be served by a server's chat, by the name of its capability. */
+/** A surface that chat can serve, by the name of its capability. */
 export type TranslatedSurface = "openResponses" | "messages";
 
 /** How requests of one surface become chat requests, and chat responses become responses of that surface. */
@@ -25,7 +25,7 @@ export interface SurfaceTranslation {
   refusal(refusal: RequestRefusal): object;
 }
 
-/** What a translation goes by beside the request. */
+/** What a translation depends on besides the request. */
 export interface ServerFacts {
   /** undefined for what is not recognised */
   program: ServerProgram | undefined;
@@ -40,11 +40,11 @@ export interface ChatRequest {
   isStream: boolean;
 }
 
-/** A chat request, and what becomes of its response. */
+/** A chat request, and how its response is translated. */
 export interface ServableRequest extends ChatRequest {
-  /** members of `chat` that are left out when the server's refusal names them, by what it says then */
+  /** members of `chat` that are left out when a refusal matches */
   optionalFields: readonly { name: string; refusal: RegExp }[];
-  /** how reasoning is sent back while it is not known what the server accepts */
+  /** how reasoning is sent back until it is known what the server accepts */
   reasoningAtFirst: AcceptedReasoning;
   stream(source: TranslationSource): ChatStream;
   /** @throws NotChatError for a completion that has no response of this surface */
@@ -57,7 +57,7 @@ export interface ServableRequest extends ChatRequest {
 export interface RequestRefusal {
   status: 400 | 413;
   message: string;
-  /** the field that cannot be translated, as a path; empty when it is none */
+  /** path of the field that cannot be translated; empty when it is not about a field */
   param: string;
   code: UntranslatableError["code"] | "request_too_large";
 }

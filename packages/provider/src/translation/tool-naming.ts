@@ -3,7 +3,7 @@ export interface ToolName {
   /** `custom` tools of Responses take free text, which chat carries as `{input}` */
   kind: "function" | "custom";
   name: string;
-  /** Codex groups its tools in namespaces, which chat does not have */
+  /** Codex groups its tools in namespaces; chat has none */
   namespace: string | undefined;
 }
 
@@ -13,21 +13,21 @@ export type ToolNames = ReadonlyMap<string, ToolName>;
 /** Chat completions, `tools[].function.name`: letters, digits, underscore, hyphen, at most 64. */
 const maxNameLength = 64;
 const foreignCharacters = /[^a-zA-Z0-9_-]/g;
-/** Leaves room for an underscore and seven digits behind it. */
+/** Leaves room for an underscore and seven digits. */
 const maxStemLength = maxNameLength - 8;
 const separator = "__";
 
 /**
  * Gives each tool of a request a chat function name, and remembers which stands for which.
  *
- * Chat has neither namespaces nor custom tools, and shorter names, so two tools may have the same name: the first one gets it, the next
- * one gets a number. The same tools in the same order get the same names, which a provider's prompt cache relies on.
+ * Chat has no namespaces, no custom tools and shorter names, so two tools may end up with the same name: the later one gets a
+ * number. The same tools in the same order get the same names, which a provider's prompt cache relies on.
  */
 export class ToolNaming {
   readonly #tools = new Map<string, ToolName>();
   /** by kind and namespace, then by the tool's own name */
   readonly #chatNames = new Map<string, Map<string, string>>();
-  /** by stem, so that many tools of one name are not quadratic */
+  /** by stem, so that many tools of one name do not take quadratic time */
   readonly #lastNumbers = new Map<string, number>();
 
   get names(): ToolNames {
@@ -70,7 +70,7 @@ function preferredName({ namespace, name }: ToolName): string {
   return full.slice(0, maxNameLength).replace(foreignCharacters, "_") || "_";
 }
 
-/** Codex' own namespaces end in the separator already: `mcp__docs__`. */
+/** Namespaces of Codex already end in the separator: `mcp__docs__`. */
 function joined(namespace: string, name: string): string {
   return namespace.endsWith(separator) ? namespace + name : namespace + separator + name;
 }

@@ -13,9 +13,9 @@ export class SentLog {
   readonly #onReleased: (slab: ArrayBufferLike) => void;
   readonly #budget: LogBudget | undefined;
   #messages: Buffer[] = [];
-  /** of the oldest message in `#messages` that is still kept */
+  /** index in `#messages` of the oldest message that is still kept */
   #index = 0;
-  /** messages before that one, in all */
+  /** number of messages before that one */
   #before = 0;
   #acknowledged = 0;
   #bytes = 0;
@@ -99,7 +99,7 @@ export class SentLog {
 
   #shift(): Buffer {
     const message = this.#messages[this.#index] ?? NOTHING;
-    // What is dropped must not keep its slab alive until the array is trimmed.
+    // A dropped message must not keep its slab alive until the array is trimmed.
     this.#messages[this.#index] = NOTHING;
     this.#index += 1;
     this.#before += 1;
@@ -121,8 +121,8 @@ export class SentLog {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * What the sessions of one process keep in order to send it again, together. Over the limit the largest log is dropped:
- * its session cannot be resumed, the others go on as before.
+ * The logs of all sessions of one process. When they exceed the limit together, the largest one is dropped: its session cannot
+ * be resumed, the others are not affected.
  */
 export class LogBudget {
   readonly #limitBytes: number;

@@ -1,6 +1,6 @@
 import { CLOSE_CODES, ProtocolError } from "../wire/close-code.ts";
 
-/** However large a window the peer announces, no more is under way on one stream. */
+/** Limit of what is in flight on one stream, however large a window the other end announces. */
 const MAX_CREDIT_BYTES = 16 * 1024 * 1024;
 
 /** How many body bytes this side may still send on one stream. */
@@ -8,7 +8,7 @@ export class SendCredit {
   readonly #windowBytes: number;
   #availableBytes: number;
 
-  /** @param windowBytes - as the peer announced it */
+  /** @param windowBytes - as the other end announced it */
   constructor(windowBytes: number) {
     this.#windowBytes = Math.min(windowBytes, MAX_CREDIT_BYTES);
     this.#availableBytes = this.#windowBytes;
@@ -23,7 +23,7 @@ export class SendCredit {
     this.#availableBytes -= bytes;
   }
 
-  /** @throws {ProtocolError} when the peer returns more credit than was used */
+  /** @throws {ProtocolError} when the other end returns more credit than was used */
   grant(bytes: number): void {
     const available = this.#availableBytes + bytes;
     if (bytes === 0 || available > this.#windowBytes) {
@@ -34,8 +34,8 @@ export class SendCredit {
 }
 
 /**
- * How many body bytes the peer may still send on one stream, and how many of those sent are read. Credit is returned in
- * halves of the window, which costs two small frames per window.
+ * How many body bytes the other end may still send on one stream, and how many were read. Credit is returned in halves of the
+ * window, which costs two small frames per window.
  */
 export class ReceiveWindow {
   readonly #halfBytes: number;

@@ -31,7 +31,7 @@ export interface ResponseHandler {
 
 /** A request in flight. Every method may be called at any time, also after the end. */
 export interface RequestStream {
-  /** The request body's buffers are no longer read: all of it is in frames, or the stream was aborted. */
+  /** The request body's buffers are no longer read: it is completely written in frames, or the stream was aborted. */
   readonly isBodyTaken: boolean;
   /** Resumes after `onData` returned false. */
   resume(): void;

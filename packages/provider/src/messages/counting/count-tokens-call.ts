@@ -14,26 +14,25 @@ import { type CountingStep, countingStep, estimateTokens, imageTokens } from "./
 export interface CountTokensDeps {
   /** of clients' requests */
   send: CallProvider;
-  /** of requests that say nothing of whether the server can take a client's */
+  /** of requests that do not count for the server's readiness */
   ask: CallProvider;
   knowledge: ServerKnowledge;
   maxBodyBytes: number;
 }
 
-/** Longer than the tokens of any prompt, as JSON. */
+/** More than the tokens of any prompt as JSON. */
 const maxCountBytes = 32 * 1024 * 1024;
 
 type Phase =
   /** nothing is expected of the provider */
   | { kind: "waiting" }
-  /** The server's own response, kept back while it may still say that there is no such path. */
+  /** The server's response, held back while it may still say that there is no such path. */
   | { kind: "native"; held: HeldResponse | undefined; isMissing: boolean }
   | { kind: "counting"; step: CountingStep; status: number; parts: Buffer[]; bytes: number };
 
 /**
- * One `POST /messages/count_tokens`. Sent as it is to a server with messages of its own; where it has no such path, the
- * server's tokenizer counts what the request would be as chat, and where there is none of that, the tokens are estimated.
- * Nothing is ever generated.
+ * One `POST /messages/count_tokens`. Sent unchanged to a server that has messages; if it has no such path, its tokenizer
+ * counts the request translated to chat, and without a tokenizer the tokens are estimated. Nothing is ever generated.
  */
 export class CountTokensCall extends CollectedCall {
   readonly #deps: CountTokensDeps;

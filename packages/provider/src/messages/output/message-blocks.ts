@@ -4,7 +4,7 @@ import { CallIds } from "../request/call-ids.ts";
 import type { TranslatedMessage } from "../request/request.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
 
-/** Takes the blocks of a message in their order: one is open at a time. */
+/** Gets the blocks of a message in order: one is open at a time. */
 export interface BlockSink {
   open(block: BlockStart): void;
   /** @param piece - never empty */
@@ -19,15 +19,15 @@ export type BlockStart =
 
 interface Block {
   start: BlockStart;
-  /** of a call; nothing follows its end */
+  /** of a call, which is complete at their end */
   given: FunctionArguments | undefined;
-  /** what came while another block was open */
+  /** pieces that arrived while another block was open */
   waiting: string;
 }
 
 type BlocksRequest = Pick<TranslatedMessage, "toolNames" | "callIds" | "showsThinking">;
 
-/** What a block weighs besides its text. */
+/** The size of a block besides its text. */
 const charactersPerBlock = 1_024;
 
 /**
@@ -65,7 +65,7 @@ export class MessageBlocks {
     return this.#waitingCharacters;
   }
 
-  /** about how much is kept of calls until the message ends */
+  /** approximate size of the calls, kept until the message ends */
   get heldCharacters(): number {
     return this.#heldCharacters + this.#toolCalls.count * charactersPerBlock;
   }
@@ -122,7 +122,7 @@ export class MessageBlocks {
     this.#advance();
   }
 
-  /** Closes blocks that others follow, up to one that may still get something. */
+  /** Closes blocks that others follow, up to one that may still grow. */
   #advance(): void {
     while (this.#blocks.length > 1 && this.#blocks[0]?.given?.isWhole !== false) this.#closeFirst();
   }

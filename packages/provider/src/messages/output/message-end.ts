@@ -19,17 +19,17 @@ export interface ChatStop {
 /** Mistral ends with `model_length` at the end of the context window. */
 const cut: ReadonlySet<string | undefined> = new Set(["length", "max_tokens", "model_length"]);
 
-/** Reasons that are failures: what was generated so far is not all, and was not to be. */
+/** Finish reasons that are failures: the message is incomplete for no reason of the request. */
 const failures: ReadonlySet<string> = new Set([
   // Mistral and OpenRouter
   "error",
   // SGLang and vLLM, when an operator there stopped it
   "abort",
-  // DeepSeek, when it has no machine to go on with
+  // DeepSeek, when it lacks resources
   "insufficient_system_resource",
 ]);
 
-/** A message with calls waits for their results, whatever reason the server gives. */
+/** A message with calls ends with `tool_use`, whatever reason the server gives. */
 export function messageStop(stop: ChatStop): MessageStop {
   const { finishReason, stopSequence, hasCalls, hasRefusal } = stop;
   if (cut.has(finishReason)) return { stop_reason: "max_tokens", stop_sequence: null };
@@ -42,13 +42,13 @@ export function messageStop(stop: ChatStop): MessageStop {
   return { stop_reason: "end_turn", stop_sequence: null };
 }
 
-/** @returns why there is no whole message, where the reason says so */
+/** @returns why the message is incomplete, if the reason is a failure */
 export function failureIn(finishReason: string | undefined): string | undefined {
   if (finishReason === undefined || !failures.has(finishReason)) return undefined;
   return `The provider stopped before the message was complete (${finishReason}).`;
 }
 
-/** Token counts as Anthropic has them: cached tokens are counted apart from `input_tokens`. */
+/** Token counts as in Anthropic's API: cached tokens are not part of `input_tokens`. */
 export interface MessageUsage {
   input_tokens: number;
   cache_creation_input_tokens: number;
@@ -56,7 +56,7 @@ export interface MessageUsage {
   output_tokens: number;
 }
 
-/** Where nothing is known, since every reader expects numbers. */
+/** For unknown usage, since clients expect numbers. */
 export const noUsage: MessageUsage = {
   input_tokens: 0,
   cache_creation_input_tokens: 0,
@@ -90,7 +90,7 @@ export interface MessageError {
   error: { type: string; message: string };
 }
 
-/** The types that clients act on, by the code that a provider gave for them. docs.claude.com, API errors. */
+/** The types that clients act on, by the provider's code. docs.claude.com, API errors. */
 const types: ReadonlyMap<string, string> = new Map([
   ["400", "invalid_request_error"],
   ["invalid_request_error", "invalid_request_error"],

@@ -10,14 +10,14 @@ import type { TranslatedMessage } from "../request/request.ts";
 import { type BlockStart, MessageBlocks } from "./message-blocks.ts";
 import { failureIn, messageStop, messageUsage, noUsage, messageError } from "./message-end.ts";
 
-/** What may wait until an open call has all its arguments. */
+/** Limit of what waits until an open call has all its arguments. */
 const maxWaitingCharacters = 1024 * 1024;
 const maxHeldCharacters = 64 * 1024 * 1024;
 /** How often a stream of which the client sees nothing gets a comment as a sign of life. */
 const hiddenSeconds = 5;
 
 /**
- * The signature of thinking that comes from here. Clients send thinking back only with one, and nothing here checks it.
+ * The signature of translated thinking. Clients send thinking back only with one; it is not checked here.
  */
 export const THINKING_SIGNATURE = "cm9vbWh1Yg==";
 
@@ -71,7 +71,7 @@ class MessageWriter implements ChatWriter {
     return waitingCharacters > maxWaitingCharacters || heldCharacters > maxHeldCharacters;
   }
 
-  /** Nothing: the provider has said nothing yet. */
+  /** Nothing: `message_start` comes with the first content. */
   start(): void {}
 
   add({ content, model }: ChatChoice): void {
@@ -155,7 +155,7 @@ class MessageWriter implements ChatWriter {
     this.#write("content_block_stop", { type: "content_block_stop", index });
   }
 
-  /** Reasoning that is left out is still a sign of life, and the relay of the stream waits for one. */
+  /** Reasoning that is left out is still a sign of life, which the relay of the stream waits for. */
   #showLife(): void {
     const nowSeconds = this.#source.nowSeconds();
     this.#lastSeconds ??= nowSeconds;

@@ -68,7 +68,7 @@ function contentBlock({ start, text }: WrittenBlock, stop: MessageStop): object 
   }
 }
 
-/** Functions without parameters are called with nothing at all. */
+/** Models call functions without parameters with an empty string. */
 function inputOf({ name }: { name: string }, text: string, stop: MessageStop): JsonObject {
   if (text.trim() === "") return {};
   const input = parseObject(text);

@@ -1,6 +1,6 @@
-/** What Anthropic's clients and servers take as the id of a call. */
+/** The form of a call's id in Anthropic's API. */
 const grammar = /^[a-zA-Z0-9_-]{1,64}$/;
-/** An id of this form is the provider's own, in base64url: the translation keeps nothing between two requests. */
+/** Holds the provider's id in base64url, since nothing is stored between two requests. */
 const encoded = /^toolu_rh_([a-zA-Z0-9_-]+)$/;
 const maxEncodedBytes = 96;
 
@@ -12,7 +12,7 @@ export function providerCallId(clientId: string): string {
   return encodedId(id) === clientId ? id : clientId;
 }
 
-/** Gives each call of a response the id that its client sees: unlike every other id of the conversation. */
+/** Gives each call of a response the id that the client sees, unique in the conversation. */
 export class CallIds {
   readonly #taken: Set<string>;
   readonly #newId: () => string;
@@ -32,7 +32,7 @@ export class CallIds {
   }
 }
 
-/** @returns undefined for what is no id, or too long to carry around */
+/** @returns undefined for an empty id, and for one that is too long */
 function encodedId(providerId: string): string | undefined {
   const bytes = Buffer.from(providerId, "utf8");
   const isWhole = bytes.length > 0 && bytes.length <= maxEncodedBytes;

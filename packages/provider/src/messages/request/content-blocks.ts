@@ -10,7 +10,7 @@ import {
   wrongType,
 } from "../../translation/read-field.ts";
 
-/** A block of content and where it stands: `messages[2].content[0]`. */
+/** A block of content and its path: `messages[2].content[0]`. */
 export interface PlacedBlock {
   block: JsonObject;
   type: string;
@@ -54,12 +54,12 @@ export function unknownBlock(type: string, path: string): Error {
   );
 }
 
-/** Pure text becomes a plain string: many model servers take nothing else. */
+/** Text alone becomes a plain string: many model servers accept nothing else. */
 export function chatContent(parts: readonly ChatPart[]): string | readonly ChatPart[] {
   return parts.every((part) => part.type === "text") ? textOf(parts) : parts;
 }
 
-/** Blocks stand on lines of their own where they become one text. */
+/** Joins blocks with line breaks. */
 export function textOf(parts: readonly ChatPart[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
@@ -92,7 +92,7 @@ function imageUrl(source: JsonObject, path: string): string {
   }
 }
 
-/** A text document is text; its title and context go before it. */
+/** A text document becomes text, after its title and context. */
 function readDocument(block: JsonObject, path: string): ChatPart[] {
   const sourcePath = `${path}.source`;
   const source = objectAt(block["source"], sourcePath);
@@ -123,8 +123,8 @@ function documentParts(placed: PlacedBlock): ChatPart[] {
 }
 
 /**
- * The line with which Claude Code begins its system prompt. It is another one for each request, and so the beginning of
- * no prompt would be in a server's cache.
+ * The first line of Claude Code's system prompt. It differs in each request, so no prompt would begin with what a server has
+ * cached.
  */
 const attribution = /^x-anthropic-billing-header:[^\r\n]*(?:\r?\n)*/;
 
@@ -139,8 +139,8 @@ export function systemText(request: JsonObject): string {
 }
 
 /**
- * A system message inside of `messages`. It stays where it is, marked as the client marks its own, since templates take
- * system messages at the beginning only.
+ * A system message inside `messages`. It stays in its place, marked like the client's own reminders, since templates accept
+ * system messages only at the beginning.
  */
 export function readReminder(content: unknown, path: string): ChatPart {
   const text = readTexts(content, path).join("\n");

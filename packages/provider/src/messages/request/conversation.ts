@@ -35,15 +35,15 @@ export interface Conversation {
   messages: ChatMessage[];
   /** of the calls in it, as the client has them */
   callIds: ReadonlySet<string>;
-  /** where its last message is the assistant's, which the model is to continue: `messages[4]` */
+  /** path of the last message, if it is the assistant's and the model is to continue it: `messages[4]` */
   prefillPath: string | undefined;
 }
 
 /**
  * The `messages` of a request as chat messages, in order. History is translated or refused, never left out.
  *
- * Messages of one role in a row are one, since many templates take them in turns only. The results of a message's calls
- * follow it at once, before anything else.
+ * Consecutive messages of one role are joined, since many templates require alternating roles. The results of a message's
+ * calls directly follow it.
  *
  * @param system - the text of the system prompt, empty when there is none
  * @throws UntranslatableError
@@ -83,11 +83,11 @@ function readTurns(messages: unknown, naming: ToolNaming): Turn[] {
   return reader.end();
 }
 
-/** Brings messages of one role together, and puts system messages inside of the user's. */
+/** Joins messages of one role, and puts system messages inside the user's. */
 class TurnReader {
   readonly #naming: ToolNaming;
   readonly #turns: Turn[] = [];
-  /** system messages behind an assistant message, for the user message that follows */
+  /** system messages after an assistant message, for the next user message */
   #reminders: ChatPart[] = [];
 
   constructor(naming: ToolNaming) {
@@ -127,7 +127,7 @@ class TurnReader {
 
   #readAssistant(content: unknown, path: string): void {
     const last = this.#turns.at(-1);
-    // A user message between a call and its result would part them.
+    // A user message must not separate a call from its result.
     const mayPart = last?.role !== "assistant" || last.calls.size === 0;
     if (this.#reminders.length > 0 && mayPart) this.#userTurn();
     const turn = this.#assistantTurn(path);
@@ -176,7 +176,7 @@ function assistantMessage({ thoughts, texts, calls }: AssistantTurn): ChatMessag
   };
 }
 
-/** The results, in the order of their calls, then what a tool message cannot hold, and the rest of the message. */
+/** The results in the order of their calls, then their attachments, which a tool message cannot hold, then the rest. */
 function userMessages({ results, parts }: UserTurn, before: Turn | undefined): ChatMessage[] {
   const calls =
     before?.role === "assistant" ? before.calls : new Map<string, { call: ChatToolCall }>();
@@ -228,18 +228,18 @@ function refuseOpenCalls({ calls }: AssistantTurn, answered: readonly string[]):
   }
 }
 
-/** What an assistant message says. */
+/** The content of an assistant message. */
 interface AssistantTurn {
   role: "assistant";
   /** of its first message */
   path: string;
   thoughts: string[];
   texts: string[];
-  /** by the id that the client has for it, in order */
+  /** by the client's id for it, in order */
   calls: Map<string, { call: ChatToolCall; path: string }>;
 }
 
-/** Only the text of a thought counts here; its signature is ignored. What is encrypted says nothing to another server. */
+/** Only the text of a thought is used; its signature is ignored, and encrypted thoughts are useless to another server. */
 function readAssistantBlock(turn: AssistantTurn, placed: PlacedBlock, naming: ToolNaming): void {
   const { block, type, path } = placed;
   switch (type) {
@@ -291,7 +291,7 @@ interface ToolResult {
   path: string;
 }
 
-/** A result may be empty, and then has no content at all. */
+/** An empty result has no content. */
 function readToolResult({ block, path }: PlacedBlock): ToolResult {
   const { content } = block;
   const blocks = isAbsent(content) ? [] : readBlocks(content, `${path}.content`);

@@ -20,7 +20,7 @@ import { translateConversation } from "./conversation.ts";
 import { readTools } from "./tools.ts";
 import { systemText } from "./content-blocks.ts";
 
-/** A request for a message translated for chat, and what the way back needs. */
+/** A request for a message translated for chat, and what translating the response needs. */
 export interface TranslatedMessage extends ChatRequest {
   toolNames: ToolNames;
   /** the ids of calls in the conversation */
@@ -29,7 +29,7 @@ export interface TranslatedMessage extends ChatRequest {
   showsThinking: boolean;
 }
 
-/** Without a counterpart in chat, and too much to be left out. */
+/** Without a counterpart in chat, and too important to be left out. */
 const refused = {
   mcp_servers: "A list of MCP servers",
   container: "A container",
@@ -37,8 +37,8 @@ const refused = {
 } as const;
 
 /**
- * Translates a `POST /messages` for a provider that speaks chat completions only. Of a conversation nothing is left out
- * silently; members of the body that are unknown, or about Anthropic's own service, are.
+ * Translates a `POST /messages` for a provider that supports only chat completions. The conversation is translated
+ * completely or refused; unknown members of the body, and those about Anthropic's service, are left out.
  *
  * @param body - with the provider's own model name in it
  * @param program - of the server, where it is known
@@ -53,7 +53,7 @@ export function translateMessages(
   refuseContinuation(request);
   const model = requiredString(request, "model", "");
   const isStream = optionalBoolean(request, "stream", "") ?? false;
-  // The tools come first: a declared one has the first claim to its name, then those that are only in the history.
+  // The tools first: declared ones keep their names before tools that are only in the history.
   const naming = new ToolNaming();
   const tools = chatTools(readTools(request, naming));
   const conversation = translateConversation(request["messages"], systemText(request), naming);
@@ -81,7 +81,7 @@ function refuseMembers(request: JsonObject): void {
   }
 }
 
-/** A thread begins with the whole conversation, but only a service that keeps it can continue it. */
+/** The first request of a thread has the whole conversation; a service that stores none cannot continue it. */
 function refuseContinuation(request: JsonObject): void {
   if (optionalObject(request, "thread", "")?.["type"] !== "continue") return;
   throw new UntranslatableError(
@@ -105,7 +105,7 @@ function settingsOf(request: JsonObject): Record<string, unknown> {
   };
 }
 
-/** Whether the response is to have a form. Only a body that names one is parsed. */
+/** Whether the request has a response format. Only a body that mentions one is parsed. */
 export function requestsFormat(body: Buffer): boolean {
   if (!body.includes('"output_config"') && !body.includes('"output_format"')) return false;
   try {
@@ -121,7 +121,7 @@ function requestedFormat(request: JsonObject): object | undefined {
   return formatOf(output) ?? formatOf({ format: request["output_format"] });
 }
 
-/** Chat knows no more than `high`. */
+/** `high` is the most in chat. */
 function effortOf(output: JsonObject): string | undefined {
   const effort = optionalString(output, "effort", "output_config");
   return effort === "max" || effort === "xhigh" ? "high" : effort;
@@ -135,14 +135,14 @@ function formatOf(output: JsonObject): object | undefined {
   return { type: "json_schema", json_schema: { name: "output", schema, strict: true } };
 }
 
-/** `enabled` or `adaptive`, unless it is to stay hidden. */
+/** `enabled` or `adaptive`, unless it is omitted. */
 function showsThinking(request: JsonObject): boolean {
   const thinking = optionalObject(request, "thinking", "");
   const type = thinking?.["type"];
   return (type === "enabled" || type === "adaptive") && thinking?.["display"] !== "omitted";
 }
 
-/** What makes a server continue an assistant message at the end; others would begin a new one behind it. */
+/** Makes a server continue a last message of the assistant; other servers would begin a new one. */
 const continued: Partial<Record<ServerProgram, object>> = {
   "llama.cpp": {},
   vLLM: { add_generation_prompt: false, continue_final_message: true },

@@ -1,6 +1,6 @@
-/** How the arguments of a custom tool begin: it is declared as a function with one text, `{"input": "…"}`. */
+/** The beginning of a custom tool's arguments: it is declared as a function of one text, `{"input": "…"}`. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
-/** Of blanks around it; what does not match by then is of another shape. */
+/** Including blanks; longer arguments that do not match have another shape. */
 const maxOpeningLength = 256;
 const escapes = /\\(?:u([0-9a-fA-F]{4})|(.))/gs;
 const escapeCharacters: Readonly<Record<string, string>> = {
@@ -15,12 +15,12 @@ const escapeCharacters: Readonly<Record<string, string>> = {
 };
 
 /**
- * Takes the text of a custom tool out of its arguments while they arrive, so that a long patch does not look like a
- * silent provider. Arguments of another shape are handed out as they are, at the end: nothing of the model's output is lost.
+ * Extracts the text of a custom tool from its arguments while they arrive, so that a long patch does not look like a silent
+ * provider. Arguments of another shape are returned unchanged at the end: no output of the model is lost.
  */
 export class CustomInput {
   #phase: "before" | "inside" | "after" | "other shape" = "before";
-  /** not handed out yet */
+  /** not returned yet */
   #rest = "";
   #text = "";
 
@@ -28,12 +28,12 @@ export class CustomInput {
     return this.#text;
   }
 
-  /** The closing quote has come. */
+  /** The closing quote has arrived. */
   get isWhole(): boolean {
     return this.#phase === "after";
   }
 
-  /** @returns the text that this piece of the arguments makes known */
+  /** @returns the text that this piece completes */
   add(piece: string): string {
     if (this.#phase === "after") return "";
     this.#rest += piece;
@@ -41,7 +41,7 @@ export class CustomInput {
     return this.#phase === "inside" ? this.#handOut() : "";
   }
 
-  /** @returns the text that was not known before the last piece; of an escape that was cut, nothing */
+  /** @returns the rest of the text; nothing of an escape that was cut off */
   end(): string {
     const isOtherShape = this.#phase === "before" || this.#phase === "other shape";
     return isOtherShape ? this.#known(this.#rest) : "";
@@ -71,7 +71,7 @@ export class CustomInput {
   }
 }
 
-/** Up to the closing quote or the escape whose end has not come. */
+/** Up to the closing quote, or to an incomplete escape. */
 function knownLength(text: string): number {
   for (let at = 0; at < text.length; at++) {
     if (text[at] === '"') return at;
@@ -85,10 +85,9 @@ function knownLength(text: string): number {
 }
 
 /**
- * Two halves of one character are one escape: neither may leave alone, since a string of only a half is refused by
- * parsers that are not JavaScript.
+ * Treats the two halves of a surrogate pair as one escape: many parsers refuse a string that ends with half a character.
  *
- * @returns undefined while it is not all there
+ * @returns undefined while it is incomplete
  */
 function escapeLength(text: string, at: number): number | undefined {
   const kind = text[at + 1];

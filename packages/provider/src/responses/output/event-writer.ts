@@ -26,7 +26,7 @@ export type StreamEventType =
   | "response.custom_tool_call_input.done"
   | "error";
 
-/** @param fields - what the event has besides its type and number; read at once, may change afterwards */
+/** @param fields - of the event besides type and number; written before the call returns */
 export type EmitEvent = (type: StreamEventType, fields: object) => void;
 
 /** Numbers events from 0 and writes them as server-sent events, until they are taken. */
@@ -39,12 +39,12 @@ export class EventWriter {
     this.#text += `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
   }
 
-  /** Open Responses ends a stream with it; OpenAI's SDKs take it or leave it. */
+  /** Required by Open Responses; OpenAI's SDKs accept it. */
   writeDone(): void {
     this.#text += "data: [DONE]\n\n";
   }
 
-  /** @returns what was written since the last time: whole events */
+  /** @returns the complete events written since the last call */
   take(): string {
     const text = this.#text;
     this.#text = "";

@@ -71,21 +71,21 @@ function stateKeys(state: ResponseState) {
   }
 }
 
-/** How a response ended, in the words of a response object. */
+/** How a response ended, as in a response object. */
 export type Outcome = { status: "completed" } | { status: "incomplete"; reason: string };
 
-/** Why a chat response is not whole, by finish reason. Any other reason is an ordinary end. */
+/** Why a chat response is incomplete, by finish reason. Any other reason is an ordinary end. */
 const incompleteReasons: ReadonlyMap<string, string> = new Map([
   ["length", "max_output_tokens"],
   ["max_tokens", "max_output_tokens"],
   // Mistral, at the end of the context window
   ["model_length", "max_output_tokens"],
   ["content_filter", "content_filter"],
-  // Mistral and OpenRouter: what was generated so far, though it is not all
+  // Mistral and OpenRouter: an incomplete response
   ["error", "error"],
   // SGLang and vLLM, when an operator there stopped it
   ["abort", "error"],
-  // DeepSeek, when it has no machine to go on with
+  // DeepSeek, when it lacks resources
   ["insufficient_system_resource", "error"],
 ]);
 

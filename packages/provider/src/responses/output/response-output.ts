@@ -5,13 +5,13 @@ import type { EmitEvent } from "./event-writer.ts";
 import { ToolCalls } from "../../translation/chat/tool-calls.ts";
 import { CallItem, MessageItem, ReasoningItem } from "./output-items.ts";
 
-/** What an item weighs besides its text: its ids and its objects. */
+/** The size of an item besides its text: ids and objects. */
 const charactersPerItem = 1_024;
 const charactersPerLogProb = 128;
 
 /**
- * The output of one response, item after item. Text and reasoning are closed before the next item opens; so is a call whose
- * arguments are whole. Others stay open beside it, since the pieces of parallel calls may come in any order.
+ * The output of one response, item after item. Text, reasoning and calls with complete arguments are closed before the next
+ * item opens. Other calls stay open, since the pieces of parallel calls may come in any order.
  */
 export class ResponseOutput {
   readonly #emit: EmitEvent;
@@ -29,7 +29,7 @@ export class ResponseOutput {
     this.#source = source;
   }
 
-  /** About how much is kept for the response object at the end. */
+  /** Approximate size of what is kept for the response object at the end. */
   get heldCharacters(): number {
     const objects = this.#items.length + this.#toolCalls.count;
     return this.#heldCharacters + objects * charactersPerItem;
@@ -62,7 +62,7 @@ export class ResponseOutput {
     return this.#items.map((item) => item.json());
   }
 
-  /** The items of a response that will not go on: what is open is incomplete, though no event says so. */
+  /** The items of a response that failed: open ones are incomplete, though no event says so. */
   abandonedItems(): object[] {
     return this.#items.map((item) => (item.isClosed ? item.json() : item.json("incomplete")));
   }

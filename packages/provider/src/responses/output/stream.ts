@@ -18,7 +18,7 @@ import {
 import { ResponseOutput } from "./response-output.ts";
 import type { TranslatedRequest } from "../request/request.ts";
 
-/** What is kept for the response object at the end, or of an event whose end has not come. */
+/** Limit of what is kept for the response object, and of an event without its end. */
 const defaultMaxHeldCharacters = 64 * 1024 * 1024;
 
 /** A chat stream translated as a Responses stream: `response.created` first, a response object and `[DONE]` at its end. */

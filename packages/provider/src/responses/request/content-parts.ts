@@ -10,7 +10,7 @@ import {
   wrongType,
 } from "../../translation/read-field.ts";
 
-/** Parts stand on lines of their own where they become one string. */
+/** Between parts that become one string. */
 const betweenParts = "\n";
 
 /**
@@ -38,7 +38,7 @@ export function textContent(content: unknown, path: string): string {
   );
 }
 
-/** The output of a tool. A chat tool message is text only, so the rest is handed back to stand elsewhere. */
+/** The output of a tool. A chat tool message is text only; attachments are returned separately. */
 export function toolOutput(
   output: unknown,
   path: string,
@@ -75,7 +75,7 @@ function readPart(part: JsonObject, path: string): ChatPart {
     case "output_text":
     case "text":
       return { type: "text", text: requiredString(part, "text", path) };
-    // As text, because templates of model servers do not look at chat's own `refusal` field.
+    // As text, because templates of model servers ignore chat's `refusal` field.
     case "refusal":
       return { type: "text", text: requiredString(part, "refusal", path) };
     case "input_image":

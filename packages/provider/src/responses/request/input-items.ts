@@ -71,14 +71,14 @@ function addItem(transcript: Transcript, item: JsonObject, path: string, naming:
   }
 }
 
-/** The short form of a message has no `type`; of what else may lack it only a reference is known. */
+/** The short form of a message has no `type`; the only other item without one is a reference. */
 function typeOf(item: JsonObject, path: string): string {
   const type = optionalString(item, "type", path);
   if (type !== undefined) return type;
   return isAbsent(item["role"]) ? "item_reference" : "message";
 }
 
-/** Of `phase`, `status` and `id` chat knows nothing. */
+/** Chat has no `phase`, `status` or `id`. */
 function addMessage(transcript: Transcript, item: JsonObject, path: string): void {
   const role = requiredString(item, "role", path);
   const content = item["content"];
@@ -100,7 +100,7 @@ function addMessage(transcript: Transcript, item: JsonObject, path: string): voi
   }
 }
 
-/** The full reasoning where it is given, else its summary; only its provider can read what is encrypted. */
+/** The full reasoning if present, else its summary; only its provider can read encrypted reasoning. */
 function addReasoning(transcript: Transcript, item: JsonObject, path: string): void {
   for (const key of ["content", "summary"]) {
     const texts = reasoningTexts(optionalArray(item, key, path) ?? [], `${path}.${key}`);
@@ -122,7 +122,7 @@ function addCall(transcript: Transcript, item: JsonObject, path: string, naming:
   transcript.addCall({
     id: requiredString(item, "call_id", path),
     type: "function",
-    // Models call functions without parameters with nothing at all, and model servers parse what they are sent.
+    // Models call functions without parameters with an empty string, which model servers cannot parse.
     function: { name, arguments: args === "" ? "{}" : args },
   });
 }

@@ -20,15 +20,15 @@ import { chatTools } from "../../translation/chat/chat-tools.ts";
 import { ToolNaming, type ToolNames } from "../../translation/tool-naming.ts";
 import { readTools } from "./tools.ts";
 
-/** A Responses request translated for chat, and what the way back needs. */
+/** A Responses request translated for chat, and what translating the response needs. */
 export interface TranslatedRequest extends ChatRequest {
   echo: ResponseEcho;
   toolNames: ToolNames;
 }
 
 /**
- * Fields that do not reach the provider under their own name and meaning: translated below, echoed in the response object, or
- * addressed to the service that keeps responses. All others pass as they are, since model servers have their own.
+ * Fields that are not passed to the provider: they are translated below, repeated in the response object, or meant for a
+ * service that stores responses. All others pass unchanged, since model servers have fields of their own.
  */
 const notPassedOn = new Set([
   ...["input", "instructions", "text", "reasoning", "max_output_tokens", "top_logprobs"],
@@ -40,8 +40,8 @@ const notPassedOn = new Set([
 ]);
 
 /**
- * Translates a Responses request for a provider that speaks chat completions only. Faithful or refused: what the response would
- * depend on is never left out silently.
+ * Translates a Responses request for a provider that supports only chat completions. Nothing that affects the response is
+ * left out silently: it is translated or refused.
  *
  * @param body - of `POST /responses`, with the provider's own model name in it
  * @throws UntranslatableError, and nothing else
@@ -51,7 +51,7 @@ export function translateRequest(body: Buffer): TranslatedRequest {
   refuseKeptState(request);
   const model = requiredString(request, "model", "");
   const isStream = optionalBoolean(request, "stream", "") ?? false;
-  // The tools come first: a declared one has the first claim to its name, then those that are only in the history.
+  // The tools first: declared ones keep their names before tools that are only in the history.
   const naming = new ToolNaming();
   const tools = chatTools(readTools(request, naming));
   const messages = translateInput(request, naming);
@@ -64,7 +64,7 @@ export function translateRequest(body: Buffer): TranslatedRequest {
   return { chat, model, isStream, echo: echoRequest(request), toolNames: naming.names };
 }
 
-/** A provider of chat completions remembers nothing, so whatever refers to something kept cannot be served. */
+/** A provider of chat completions stores nothing, so a request that refers to stored state is refused. */
 function refuseKeptState(request: JsonObject): void {
   const previous = optionalString(request, "previous_response_id", "");
   if (previous !== undefined) {
@@ -108,10 +108,10 @@ function samplingOf(request: JsonObject): Record<string, number | string | boole
     top_p: optionalNumber(request, "top_p", ""),
     presence_penalty: optionalNumber(request, "presence_penalty", ""),
     frequency_penalty: optionalNumber(request, "frequency_penalty", ""),
-    // Zero is what chat returns unasked, and `top_logprobs` is refused without `logprobs`.
+    // Zero is chat's default, and `top_logprobs` is refused without `logprobs`.
     logprobs: topLogprobs || include.includes("message.output_text.logprobs") ? true : undefined,
     top_logprobs: topLogprobs || undefined,
-    // Not every model server knows `none`.
+    // Some model servers do not know `none`.
     reasoning_effort: effort === "none" ? undefined : effort,
   };
 }

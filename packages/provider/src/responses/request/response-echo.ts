@@ -9,9 +9,9 @@ import {
 import { echoText } from "./text-format.ts";
 
 /**
- * What a response object repeats of its request, every key present. Open Responses 2026-04-24, `ResponseResource`: the
- * keys are required and null where the request leaves them out; what translation cannot promise is reported as it is (`truncation`
- * is `disabled`, `background` false, `previous_response_id` null).
+ * What a response object repeats of its request. Open Responses 2026-04-24, `ResponseResource`: all keys are required, and
+ * null if the request leaves them out. Some values are fixed by the translation: `truncation` is `disabled`, `background`
+ * false, `previous_response_id` null.
  */
 export interface ResponseEcho {
   instructions: string | null;
@@ -39,8 +39,8 @@ export interface ResponseEcho {
 }
 
 /**
- * What the response object says of its request. Numbers that are missing are the defaults of the Responses API: the provider's
- * own are not known, and the keys must be numbers.
+ * The request as the response object repeats it. Missing numbers are the defaults of the Responses API, since the keys must be
+ * numbers and the provider's defaults are not known.
  */
 export function echoRequest(body: JsonObject): ResponseEcho {
   return {
@@ -58,7 +58,7 @@ export function echoRequest(body: JsonObject): ResponseEcho {
     reasoning: echoReasoning(body),
     max_output_tokens: optionalNumber(body, "max_output_tokens", "") ?? null,
     max_tool_calls: optionalNumber(body, "max_tool_calls", "") ?? null,
-    // Whatever the request says: nothing here remembers the response.
+    // Nothing stores the response, whatever the request says.
     store: false,
     background: false,
     service_tier: optionalString(body, "service_tier", "") ?? "default",
@@ -69,7 +69,7 @@ export function echoRequest(body: JsonObject): ResponseEcho {
   };
 }
 
-/** Readers check these against a schema that knows function tools only. */
+/** Clients validate these by a schema that has only function tools. */
 function functionTools(body: JsonObject): object[] {
   const tools = optionalArray(body, "tools", "") ?? [];
   return tools
@@ -84,7 +84,7 @@ function functionTools(body: JsonObject): object[] {
     }));
 }
 
-/** As it was sent; the mode of `allowed_tools` may be left out of a request, but not of a response. */
+/** Unchanged; a request may leave out the mode of `allowed_tools`, a response may not. */
 function echoChoice(choice: unknown): unknown {
   if (!isObject(choice)) return choice ?? "auto";
   return choice["type"] === "allowed_tools"

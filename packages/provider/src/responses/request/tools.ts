@@ -25,13 +25,13 @@ interface Namespace {
   description: string | undefined;
 }
 
-/** Each tool of a namespace carries its name, so a long one would grow a body by as many times as it has tools. */
+/** The name is repeated for each tool of the namespace, so a long one would multiply. */
 const maxNamespaceLength = 128;
 
-/** Sent for a function without a schema; not every model server takes one that has none. */
+/** Sent for a function without a schema, which some model servers refuse. */
 const noParameters = { type: "object", properties: {} };
 
-/** The one argument of a custom tool's function. Its way back is in `ToolName.kind`. */
+/** The parameters of a custom tool's function. `ToolName.kind` says how to translate a call back. */
 const freeText = {
   type: "object",
   properties: { input: { type: "string" } },
@@ -190,7 +190,7 @@ function allowTools(choice: JsonObject, declared: readonly DeclaredTool[]): Chos
   return { tools, choice: checkMode(mode, tools, "tool_choice.mode") };
 }
 
-/** A tool may be named by itself, with its namespace or without, or by naming its whole namespace. */
+/** An entry names a tool, with its namespace or without, or a whole namespace. */
 function readAllowed(choice: JsonObject): (tool: ToolName) => boolean {
   const path = "tool_choice.tools";
   const entries = optionalArray(choice, "tools", "tool_choice");
@@ -205,7 +205,7 @@ function readAllowed(choice: JsonObject): (tool: ToolName) => boolean {
     const entryPath = `${path}[${index}]`;
     const reference = objectAt(entry, entryPath);
     const type = requiredString(reference, "type", entryPath);
-    // Hosted tools are not there to be allowed, as in `tools`.
+    // Hosted tools are left out, as in `tools`.
     if (type !== "function" && type !== "custom" && type !== "namespace") continue;
     const name = requiredString(reference, "name", entryPath);
     const namespace = optionalString(reference, "namespace", entryPath);
@@ -222,7 +222,7 @@ function keyOf(type: string, namespace: string, name: string): string {
   return JSON.stringify([type, namespace, name]);
 }
 
-/** A tool outside of namespaces goes before one inside of that name. */
+/** Without a namespace, a tool outside namespaces is preferred to one of that name inside. */
 function forceTool(choice: JsonObject, declared: readonly DeclaredTool[]): ChosenTools["choice"] {
   const type = requiredString(choice, "type", "tool_choice");
   const name = requiredString(choice, "name", "tool_choice");

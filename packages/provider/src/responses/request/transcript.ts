@@ -8,11 +8,11 @@ import type {
 interface ToolResult {
   callId: string;
   text: string;
-  /** what a tool message cannot hold */
+  /** not allowed in a tool message */
   attachments: readonly ChatAttachment[];
 }
 
-/** One assistant message with the results of its calls; without the message where the call is missing. */
+/** One assistant message with the results of its calls; only results if the call is missing. */
 interface AssistantTurn {
   role: "assistant";
   reasoning: string[];
@@ -23,22 +23,21 @@ interface AssistantTurn {
 
 type Turn = Extract<ChatMessage, { role: "system" | "user" }> | AssistantTurn;
 
-/** Between texts that were items of their own. */
+/** Between the texts of different items. */
 const betweenItems = "\n\n";
 
 /**
  * Responses items, one after the other, as chat messages.
  *
- * A response is a row of items; in chat it is one assistant message, and the results of all its calls must follow at once,
- * before any other message. So calls gather in one message, and a result goes to its call, wherever it stands.
- * Everything else keeps its place.
+ * A response is a list of items; in chat it is one assistant message, directly followed by the results of all its calls. So
+ * calls are collected in one message, and each result is moved to its call. Everything else keeps its place.
  */
 export class Transcript {
-  /** Templates of several models take one system message, and only as the first. */
+  /** Templates of several models accept only one system message, at the beginning. */
   readonly #leading: string[] = [];
   readonly #turns: Turn[] = [];
   readonly #turnOfCall = new Map<string, AssistantTurn>();
-  /** the assistant message that may still grow */
+  /** the assistant message that later items may still join */
   #open: AssistantTurn | undefined;
 
   addSystem(text: string): void {
@@ -86,7 +85,7 @@ export class Transcript {
     this.#turns.push(turn);
   }
 
-  /** Once an assistant message has text only calls may join it; once it has calls, everything up to the first result. */
+  /** After text, only calls may join an assistant message; after calls, everything up to the first result. */
   #beforeText(): AssistantTurn {
     const turn = this.#open;
     if (turn === undefined) return this.#openTurn();
@@ -115,7 +114,7 @@ function messagesOf(turn: AssistantTurn): ChatMessage[] {
   return messages;
 }
 
-/** Nothing for a turn that is only there to hold a result. */
+/** Empty for a turn that has only results. */
 function spokenMessage({ reasoning, texts, calls }: AssistantTurn): ChatMessage[] {
   if (reasoning.length + texts.length + calls.length === 0) return [];
   const isCallAlone = texts.length === 0 && calls.length > 0;

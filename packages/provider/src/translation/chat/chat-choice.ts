@@ -3,7 +3,7 @@ import { fieldsOf, textOf } from "./provider-field.ts";
 import { isAbsent } from "../read-field.ts";
 import type { ReasoningField } from "./chat-message.ts";
 
-/** What one chunk of a chat stream, or one whole message, says. Empty strings and lists where it says nothing. */
+/** The content of one chunk of a chat stream, or of a whole message. Empty strings and lists for nothing. */
 export interface ChatContent {
   reasoning: string;
   text: string;
@@ -13,7 +13,7 @@ export interface ChatContent {
   logprobs: readonly LogProb[];
 }
 
-/** A tool call, or the part of one that a chunk carries. Empty strings where it says nothing. */
+/** A tool call, or the part of one in a chunk. Empty strings for nothing. */
 export interface CallPiece {
   /** which of the response's calls; some servers never say */
   index: number | undefined;
@@ -23,7 +23,7 @@ export interface CallPiece {
   arguments: string;
 }
 
-/** The first choice of a chat chunk or completion, the only one that counts: other surfaces know no `n`. */
+/** The first choice of a chat chunk or completion, the only one that counts: other surfaces have no `n`. */
 export interface ChatChoice {
   content: ChatContent;
   /** the server's field for reasoning, when there is some */
@@ -41,7 +41,7 @@ export interface ChatChoice {
 const noCalls: readonly CallPiece[] = [];
 
 /**
- * Reads one chunk of a stream. Everything is optional: the chunk with the usage has no choices, some servers leave out
+ * Reads one chunk of a stream. Every field is optional: the chunk with the usage has no choices, and some servers leave out
  * what OpenAI always sends.
  */
 export function readChatChunk(value: unknown): ChatChoice {
@@ -59,7 +59,7 @@ export function readChatCompletion(value: unknown): ChatChoice | undefined {
   if (choice === undefined || typeof body !== "object" || body === null) return undefined;
   const message = fieldsOf(body);
   const { calls, ...rest } = contentIn(message, choice);
-  // Here every entry is a call of its own, even where ids or indices repeat.
+  // Every entry is one call, even if ids or indices repeat.
   const whole = calls.map((call, index) => Object.assign({}, call, { index }));
   return choiceOf(completion, choice, message, { ...rest, calls: whole });
 }
@@ -140,17 +140,17 @@ function readCall(call: JsonObject): CallPiece {
   };
 }
 
-/** Some servers forget that these are JSON in a string. */
+/** Some servers send an object in place of JSON in a string. */
 function argumentsIn(value: unknown): string {
   if (!isObject(value)) return textOf(value);
   try {
     return JSON.stringify(value);
   } catch {
-    return ""; // nested so deep that only a parser gets to the bottom of it: no function has such arguments
+    return ""; // nested too deeply to be written: no function has such arguments
   }
 }
 
-/** The provider responded 2xx with something that is no chat completion. Nothing of it can be translated. */
+/** The provider's 2xx response is not a chat completion, and cannot be translated. */
 export class NotChatError extends Error {
   override readonly name = "NotChatError";
 }
@@ -172,7 +172,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** How likely a token was, as Open Responses 2026-04-24 has it: every key is required. */
+/** The probability of a token, as Open Responses 2026-04-24 has it: every key is required. */
 export interface LogProb extends TopLogProb {
   top_logprobs: TopLogProb[];
 }
@@ -186,7 +186,7 @@ interface TopLogProb {
 
 const none: readonly LogProb[] = [];
 
-/** Reads `logprobs.content` of a chat choice; what is no list of tokens is an empty one. */
+/** Reads `logprobs.content` of a chat choice; anything but a list of tokens is an empty list. */
 export function readLogProbs(content: unknown): readonly LogProb[] {
   return Array.isArray(content) ? content.flatMap(readToken) : none;
 }

@@ -32,7 +32,7 @@ export type ChatAttachment =
       };
     };
 
-/** The fields servers use for a model's reasoning. Those that use both send the same text twice. */
+/** The fields that servers use for a model's reasoning. A server that uses both sends the same text twice. */
 export type ReasoningField = "reasoning_content" | "reasoning";
 
 /** The field in which a server accepts reasoning sent back; `none`: it accepts none. */
@@ -54,7 +54,7 @@ export function withReasoning(
     if (!isReasoned(message)) return [message];
     const { reasoning_content: thought, ...rest } = message;
     if (taken !== "none") return [{ ...rest, [taken]: thought }];
-    // Servers refuse an assistant message that says nothing.
+    // Servers refuse an empty assistant message.
     return rest.content === "" && rest.tool_calls === undefined ? [] : [rest];
   });
 }

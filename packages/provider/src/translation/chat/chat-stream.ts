@@ -4,7 +4,7 @@ import { type ChatChoice, readChatChunk } from "./chat-choice.ts";
 import type { ReasoningField } from "./chat-message.ts";
 import { fieldsOf, textOf } from "./provider-field.ts";
 
-/** How a chat stream ended, in the provider's words. */
+/** How a chat stream ended, as the provider reports it. */
 export interface ChatEnd {
   /** undefined when the provider gave none and reported that it is done */
   finishReason: string | undefined;
@@ -18,7 +18,7 @@ export interface ChatEnd {
   model: string | undefined;
 }
 
-/** Writes what a chat stream says as the events of one surface. */
+/** Writes a chat stream as the events of one surface. */
 export interface ChatWriter {
   /** Called once, when the provider's 200 arrives. */
   start(): void;
@@ -26,13 +26,13 @@ export interface ChatWriter {
   add(chunk: ChatChoice): void;
   finish(end: ChatEnd): void;
   fail(error: ProviderError): void;
-  /** More is held than can be. */
+  /** It holds more than its limit. */
   readonly isOverfull: boolean;
-  /** @returns what was written since the last time: whole events */
+  /** @returns the complete events written since the last call */
   take(): string;
 }
 
-/** Of an event whose end has not come. */
+/** Limit of an event without its end. */
 const defaultMaxUnfinishedBytes = 64 * 1024 * 1024;
 
 /**
@@ -71,7 +71,7 @@ export class ChatStream {
     this.#maxUnfinishedBytes = maxUnfinishedBytes;
   }
 
-  /** What was pushed is no chat stream, or longer than can be held: nothing more will come. */
+  /** The input is not a chat stream, or exceeds a limit: no more events follow. */
   get isBroken(): boolean {
     return this.#state === "broken";
   }
@@ -104,7 +104,7 @@ export class ChatStream {
   end(): { text: string; isComplete: boolean } {
     if (this.#state === "open") {
       this.#isEnding = true;
-      // Servers that forget the last blank line mean their last event all the same.
+      // Some servers forget the blank line after their last event.
       this.#reader.feed(this.#errorField.translate(`${this.#decoder.end()}\n\n`));
       if (this.#end.finishReason !== undefined) this.#finish();
     }
@@ -119,7 +119,7 @@ export class ChatStream {
     const value = parse(data);
     const error = providerErrorIn(value ?? data, event);
     if (error !== undefined) return this.#fail(error);
-    // What the end cut off says nothing about what came before.
+    // A last event that was cut off proves nothing about the ones before it.
     if (value !== undefined) this.#add(value);
     else if (!this.#isEnding) this.#break();
   }
@@ -164,16 +164,16 @@ function parse(data: string): unknown {
 const fieldName = "error:";
 const asEvent = "event: error\ndata:";
 const atLineStart = /(?<=[\r\n])error:/g;
-/** A line of which so much has come that it may yet be the field. */
+/** A line that may still become the field. */
 const cutName = /(?<=^|[\r\n])(?:e|er|err|erro|error)$/;
 
 /**
- * llama.cpp before September 2025 sends an error of its stream in a field of its own, `error: {…}`, which readers of
- * server-sent events pass over. Here it becomes an `event: error` like every other server's.
+ * llama.cpp before September 2025 sends an error in a field named `error`, which readers of server-sent events ignore. Here it
+ * becomes an `event: error`, as from other servers.
  */
 export class ErrorField {
   #isLineStart = true;
-  /** the beginning of a field name, kept back until the rest of it comes */
+  /** the beginning of a field name, held back until the rest of it arrives */
   #held = "";
 
   /** @param text - of the stream, cut anywhere; @returns the same, of which only the name of a field may be missing */
@@ -190,12 +190,12 @@ export class ErrorField {
 
   #beginningOfName(all: string): string {
     const name = cutName.exec(all.slice(-fieldName.length))?.[0] ?? "";
-    // At the beginning of the text it is one only where a line begins.
+    // At the beginning of the text only if a line begins there.
     return name.length === all.length && !this.#isLineStart ? "" : name;
   }
 }
 
-/** A failure in the provider's own words, ready for an error event: no key is ever null (contract §6). */
+/** A failure as the provider reports it, for an error event: no key is ever null (contract §6). */
 export interface ProviderError {
   message: string;
   type: string;

@@ -8,20 +8,20 @@ interface CallSink {
 interface Call {
   id: string;
   name: string;
-  /** undefined while its name has not come, or it may be no call at all */
+  /** undefined until its name has arrived, and while it may not be a call */
   item: CallSink | undefined;
   /** arguments that came before the item */
   early: string;
-  /** all its arguments, as JSON whatever tool they are for */
+  /** all its arguments so far, as JSON for any kind of tool */
   readonly given: FunctionArguments;
-  /** Only a name and a new id behind a whole call: a call that begins, or an end as old vLLM has it. */
+  /** Only a name and a new id after a complete call: the next call begins, or old vLLM ends this one. */
   isDoubtful: boolean;
 }
 
 /**
- * Brings together the pieces of parallel tool calls, which chat streams distinguish by `index`, and whose name and id come
- * only once. Servers that leave out the index, or give every call the same one, are understood by id and name, and by
- * where the arguments come to their end.
+ * Joins the pieces of parallel tool calls. Chat streams distinguish the calls by `index`, and send name and id once. If a
+ * server leaves out the index, or uses the same one for every call, id, name and the end of the arguments tell the calls
+ * apart.
  */
 export class ToolCalls {
   readonly #open: (id: string, name: string) => CallSink;
@@ -51,7 +51,7 @@ export class ToolCalls {
     if (call.name !== "" && !call.isDoubtful) this.#pass(call);
   }
 
-  /** No name will come any more. */
+  /** No more names follow. */
   end(): void {
     for (const call of this.#calls) {
       if (call.item === undefined && !call.isDoubtful) this.#pass(call);
@@ -87,8 +87,8 @@ export class ToolCalls {
 }
 
 /**
- * Ids and names do not show it: old vLLM repeats the name, with a new id, for each piece of one call, Gemini sends whole calls
- * of one function without ids. But nothing can follow the end of a call's arguments.
+ * Ids and names are not enough: old vLLM repeats the name, with a new id, for each piece of one call, and Gemini sends complete
+ * calls of one function without ids. But nothing can follow the end of a call's arguments.
  */
 function isAnother(call: Call, { id, name, arguments: piece }: CallPiece): boolean {
   if (name === "" || call.name === "") return false;
@@ -100,8 +100,8 @@ function isAnother(call: Call, { id, name, arguments: piece }: CallPiece): boole
 }
 
 /**
- * The arguments of a function as they arrive: a JSON object, whose end is noticed without parsing it again for each
- * piece. What is no object never comes to an end by itself.
+ * The arguments of a function as they arrive: a JSON object, whose end is found without parsing all of it for each piece.
+ * Anything but an object has no end.
  */
 export class FunctionArguments {
   #text = "";
@@ -114,7 +114,7 @@ export class FunctionArguments {
     return this.#text;
   }
 
-  /** The last brace has come: nothing but blanks can follow. */
+  /** The last brace has arrived: nothing but blanks can follow. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
@@ -127,7 +127,7 @@ export class FunctionArguments {
     return piece;
   }
 
-  /** @returns nothing: every piece was known as it came */
+  /** @returns nothing: every piece was returned as it arrived */
   end(): string {
     return "";
   }
