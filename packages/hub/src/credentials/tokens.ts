@@ -67,9 +67,9 @@ export function hostTokenFrom(headers: Headers): string | undefined {
   return credentialFrom(headers, "x-host-token", hostTokenBeginning);
 }
 
-function credentialFrom(headers: Headers, ownHeader: string, prefix: string): string | undefined {
-  const own = single(headers[ownHeader]);
-  if (own?.startsWith(prefix) === true) return own;
+function credentialFrom(headers: Headers, header: string, prefix: string): string | undefined {
+  const direct = single(headers[header]);
+  if (direct?.startsWith(prefix) === true) return direct;
   const authorization = single(headers["authorization"]);
   const bearer = /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
   return bearer?.startsWith(prefix) === true ? bearer : undefined;

@@ -4,7 +4,6 @@ import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import type { MoveRequest } from "../inference/inference-call.ts";
-import { getRoom } from "../operations/rooms.ts";
 import { hasBody, jsonIn, managementBodyLimits, readBytes, skipBody } from "./body.ts";
 import { answerPreflight, setCommonHeaders } from "./response-head.ts";
 import { sendError } from "./error-response.ts";
@@ -196,12 +195,6 @@ export class Front {
         this.#serveJson(request, response, match, route, onMoved).catch(refuse);
         return;
       case "events":
-        if (request.method === "HEAD") {
-          if (params["code"] !== undefined) getRoom(this.#deps.operations, params["code"]);
-          const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
-          response.writeHead(200, headers).end();
-          return;
-        }
         serveEvents(
           request,
           response,

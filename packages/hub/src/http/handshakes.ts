@@ -69,8 +69,8 @@ export class Handshakes {
     const { code, id } = match?.params ?? {};
     const session = namedSession(request);
     const serve = () => this.#serve(handshake, undefined);
-    const isOwn = this.#deps.holderOf(session) !== undefined;
-    if (code === undefined || cluster === undefined || isOwn) return serve();
+    const isResumable = this.#deps.holderOf(session) !== undefined;
+    if (code === undefined || cluster === undefined || isResumable) return serve();
     const isTunnel = match?.route.kind === "tunnel" && id !== undefined;
     const tunnel = isTunnel ? { participantId: id, session } : undefined;
     const send = (target: Arrival) => places?.upgrade(target, tunnel, request, socket, head);

@@ -2,7 +2,7 @@ import type { EventSpelling } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EventBus } from "../../events/bus.ts";
 import type { OperationContext } from "../../operations/context.ts";
-import { useRoom, isNewRoom } from "../../operations/rooms.ts";
+import { getRoom, useRoom, isNewRoom } from "../../operations/rooms.ts";
 import type { EventStreams } from "../event-stream.ts";
 import { queryOf } from "../router.ts";
 
@@ -22,6 +22,12 @@ export function serveEvents(
   { operations, streams, bus, piped }: EventsDeps,
 ): void {
   const { code, spelling } = input;
+  if (request.method === "HEAD") {
+    if (code !== undefined) getRoom(operations, code);
+    const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
+    response.writeHead(200, headers).end();
+    return;
+  }
   const isDetailed = queryOf(request.url ?? "").get("detail") === "1";
   if (code === undefined) {
     const isForHub = piped !== undefined;

@@ -47,9 +47,11 @@ export function createTunnelAcceptor(
   limits: Limits,
   events: TunnelEvents,
 ): AcceptTunnel {
-  const logBudget = new LogBudget(limits.resumeLogBytes);
-  /** the latest connection of each session */
-  const connections = new WeakMap<HubSession, Duplex>();
+  const shared: Shared = {
+    ...{ registry, sessions, limits, events },
+    logBudget: new LogBudget(limits.resumeLogBytes),
+    connections: new WeakMap(),
+  };
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -58,70 +60,87 @@ export function createTunnelAcceptor(
     handleProtocols: (protocols) =>
       protocols.has(TUNNEL_SUBPROTOCOL) ? TUNNEL_SUBPROTOCOL : false,
   });
-
-  function run(participant: Participant, webSocket: WebSocket, connection: Duplex): void {
-    const report = (of: TunnelReport) => {
-      if (registry.isCurrent(participant, session)) events.reported(participant, of);
-    };
-    const transport = wsTransport(webSocket);
-    const session: HubSession = new HubSession(transport, {
-      responseWindowBytes: limits.tunnelResponseWindowBytes,
-      maxStreams: limits.tunnelMaxStreams,
-      pingIntervalMs: limits.tunnelPingMs,
-      homeEpoch: () => events.homeEpochOf(participant.roomCode),
-      resumeMs: limits.resumeMs,
-      logBudget,
-      handlers: {
-        decideResume(offer) {
-          const decision = sessions.decide(participant, session, offer);
-          // From now on the connection belongs to the resumed session, and this one ends silently.
-          if (decision.kind === "resume") registry.remove(participant, session);
-          connections.set(decision.kind === "resume" ? decision.session : session, connection);
-          return decision;
-        },
-        onHello: ({ capabilities }, status) => {
-          registry.promote(participant, session);
-          report({ kind: "opened", status: { ...status, capabilities } });
-        },
-        onStatus: (status) => report({ kind: "status", status }),
-        onLife: () => report(alive),
-        onGoAway: (reason) => report({ kind: "status", status: { ready: false, reason } }),
-        onInterrupted: (streams) => report({ kind: "interrupted", streams }),
-        waitsIdle: () => {
-          const latest = connections.get(session);
-          return latest !== undefined && events.endsWithHub(latest);
-        },
-        onCongestion: (isCongested) => report({ kind: "congested", isCongested }),
-        onResume: () => report({ kind: "resumed" }),
-        onClose: () => {
-          sessions.forget(session);
-          if (registry.remove(participant, session))
-            events.reported(participant, { kind: "closed" });
-        },
-        onError: (error) => events.bug(error),
-      },
-    });
-    registry.addCandidate(participant, session);
-  }
-
   return (participant, name, request, socket, head) => {
-    const problem = handshakeProblem(request.method, request.headers);
-    if (problem !== undefined) throw new HubError("bad_request", problem);
-    // `ws` would accept a client of another subprotocol.
-    if (!offersOurProtocol(request)) {
-      throw new HubError(
-        "bad_request",
-        `A tunnel requires the subprotocol ${TUNNEL_SUBPROTOCOL}.`,
-        {
-          hint: "Send it as Sec-WebSocket-Protocol, and check that no proxy drops it.",
-        },
-      );
-    }
+    checkHandshake(request);
     const resumed = sessions.find(participant, name);
     if (resumed === undefined) events.opening(participant);
     else events.resuming(participant, resumed);
-    server.handleUpgrade(request, socket, head, (webSocket) => run(participant, webSocket, socket));
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      registry.addCandidate(participant, begin(shared, participant, webSocket, socket));
+    });
   };
+}
+
+/** @throws HubError `bad_request` */
+function checkHandshake(request: IncomingMessage): void {
+  const problem = handshakeProblem(request.method, request.headers);
+  if (problem !== undefined) throw new HubError("bad_request", problem);
+  // `ws` would accept a client of another subprotocol.
+  if (offersOurProtocol(request)) return;
+  const message = `A tunnel requires the subprotocol ${TUNNEL_SUBPROTOCOL}.`;
+  const hint = "Send it as Sec-WebSocket-Protocol, and check that no proxy drops it.";
+  throw new HubError("bad_request", message, { hint });
+}
+
+/** What all tunnels of a hub share. */
+interface Shared {
+  registry: TunnelRegistry;
+  sessions: ResumableSessions;
+  limits: Limits;
+  events: TunnelEvents;
+  logBudget: LogBudget;
+  /** the latest connection of each session */
+  connections: WeakMap<HubSession, Duplex>;
+}
+
+/** Begins the session of a new connection, which HELLO may turn into the continuation of another one. */
+function begin(
+  { registry, sessions, limits, events, logBudget, connections }: Shared,
+  participant: Participant,
+  webSocket: WebSocket,
+  connection: Duplex,
+): HubSession {
+  const report = (of: TunnelReport) => {
+    if (registry.isCurrent(participant, session)) events.reported(participant, of);
+  };
+  const transport = wsTransport(webSocket);
+  const session: HubSession = new HubSession(transport, {
+    responseWindowBytes: limits.tunnelResponseWindowBytes,
+    maxStreams: limits.tunnelMaxStreams,
+    pingIntervalMs: limits.tunnelPingMs,
+    homeEpoch: () => events.homeEpochOf(participant.roomCode),
+    resumeMs: limits.resumeMs,
+    logBudget,
+    handlers: {
+      decideResume(offer) {
+        const decision = sessions.decide(participant, session, offer);
+        // From now on the connection belongs to the resumed session, and this one ends silently.
+        if (decision.kind === "resume") registry.remove(participant, session);
+        connections.set(decision.kind === "resume" ? decision.session : session, connection);
+        return decision;
+      },
+      onHello: ({ capabilities }, status) => {
+        registry.promote(participant, session);
+        report({ kind: "opened", status: { ...status, capabilities } });
+      },
+      onStatus: (status) => report({ kind: "status", status }),
+      onLife: () => report(alive),
+      onGoAway: (reason) => report({ kind: "status", status: { ready: false, reason } }),
+      onInterrupted: (streams) => report({ kind: "interrupted", streams }),
+      waitsIdle: () => {
+        const latest = connections.get(session);
+        return latest !== undefined && events.endsWithHub(latest);
+      },
+      onCongestion: (isCongested) => report({ kind: "congested", isCongested }),
+      onResume: () => report({ kind: "resumed" }),
+      onClose: () => {
+        sessions.forget(session);
+        if (registry.remove(participant, session)) events.reported(participant, { kind: "closed" });
+      },
+      onError: (error) => events.bug(error),
+    },
+  });
+  return session;
 }
 
 function offersOurProtocol(request: IncomingMessage): boolean {

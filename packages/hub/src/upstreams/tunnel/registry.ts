@@ -67,8 +67,8 @@ export class TunnelRegistry {
   }
 
   #closeCandidates({ key }: Participant, code: number, reason: string): void {
-    for (const [session, owner] of [...this.#candidates]) {
-      if (owner === key) session.close(code, reason);
+    for (const [session, participantKey] of [...this.#candidates]) {
+      if (participantKey === key) session.close(code, reason);
     }
   }
 
