@@ -59,7 +59,7 @@ export class KeepAlive {
  * Whether the other end of an open tunnel sends, reads what is sent to it, and acknowledges it. Each is missing after two
  * pings without it; the last two count only while the other end sends. Reads no clock.
  */
-export class PeerWatch {
+export class EndWatch {
   readonly #sending: KeepAlive;
   readonly #reading: KeepAlive;
   readonly #acknowledging: KeepAlive;

@@ -1,5 +1,5 @@
 import type { World } from "@roomhub/protocol";
-import { PeerWatch } from "./keep-alive.ts";
+import { EndWatch } from "./keep-alive.ts";
 import { Messages } from "./resume/messages.ts";
 import type { LogBudget } from "./resume/sent-log.ts";
 import { Streams, type TunnelStream } from "./streams/streams.ts";
@@ -70,7 +70,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   readonly writer: FrameWriter;
   readonly streams = new Streams<Stream>();
   readonly #owner: LinkOwner;
-  readonly #peer: PeerWatch;
+  readonly #watch: EndWatch;
   readonly #messages: Messages;
   readonly #isAgent: boolean;
   #state: LinkState;
@@ -78,7 +78,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   #hasSentHello = false;
   #remoteHello: Hello | undefined;
   #isLeaving = false;
-  #isPeerLeaving = false;
+  #isOtherLeaving = false;
   #firstTickMs: number | undefined;
 
   constructor(
@@ -91,7 +91,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     this.#hello = hello;
     this.#owner = owner;
     this.#isAgent = greeting === "first";
-    this.#peer = new PeerWatch(pingIntervalMs, this.#isAgent);
+    this.#watch = new EndWatch(pingIntervalMs, this.#isAgent);
     this.#messages = new Messages(transport, {
       world,
       budget: logBudget,
@@ -130,7 +130,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
 
   /** Either end has sent GOAWAY: running streams continue, no new ones start. */
   get isGoingAway(): boolean {
-    return this.#isLeaving || this.#isPeerLeaving;
+    return this.#isLeaving || this.#isOtherLeaving;
   }
 
   /** The other end reads too slowly for another request. */
@@ -183,7 +183,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     if (this.#remoteHello === undefined && nowMs - this.#firstTickMs >= HELLO_TIMEOUT_MS) {
       return this.close(CLOSE_CODES.protocolError, "no HELLO in time");
     }
-    switch (this.#peer.tick(nowMs, this.#messages, pingIntervalMs)) {
+    switch (this.#watch.tick(nowMs, this.#messages, pingIntervalMs)) {
       case "silent":
         return this.interrupt(CLOSE_CODES.dead, "two pings without a pong");
       case "unread":
@@ -209,7 +209,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     if (this.#state.kind !== "connected") return;
     this.#dropTransport();
     // A hub that stops, or gave the room away, still has the streams; an agent that leaves does not come back.
-    const isAgentLeaving = this.#isAgent ? this.#isLeaving : this.#isPeerLeaving;
+    const isAgentLeaving = this.#isAgent ? this.#isLeaving : this.#isOtherLeaving;
     if (!this.#messages.mayResume || isAgentLeaving) return this.#finish(code, reason);
     this.#state = { kind: "interrupted", sinceMs: undefined, code, reason };
     this.writer.isInterrupted = true;
@@ -230,10 +230,10 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
    * @returns false when messages that the other end lacks are no longer kept
    * @throws {ProtocolError} 4002 for counts that cannot be
    */
-  canResume(peer: ResumePoint): boolean {
+  canResume(other: ResumePoint): boolean {
     // Frames of this turn are among what is sent again.
     this.writer.flush();
-    return this.isOpen && this.#messages.canResume(peer);
+    return this.isOpen && this.#messages.canResume(other);
   }
 
   /** For another link, which resumes over it. No callback follows. */
@@ -248,15 +248,15 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   /**
    * Resumes over another transport: sends again what the other end lacks, then what was written since.
    *
-   * @param peer - for which {@link canResume} was true
+   * @param other - for which {@link canResume} was true
    * @param reply - HELLO, where this end has not sent it
    */
-  resume(transport: Transport, peer: ResumePoint, reply: Hello | undefined): void {
+  resume(transport: Transport, other: ResumePoint, reply: Hello | undefined): void {
     this.#dropTransport();
     this.#state = { kind: "connected", transport };
-    this.#peer.begin();
+    this.#watch.begin();
     this.writer.isInterrupted = false;
-    this.#messages.resume(transport, peer, reply);
+    this.#messages.resume(transport, other, reply);
     transport.listen(this);
   }
 
@@ -319,8 +319,8 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   }
 
   #acceptGoAway(reason: string): void {
-    if (this.#isPeerLeaving) return;
-    this.#isPeerLeaving = true;
+    if (this.#isOtherLeaving) return;
+    this.#isOtherLeaving = true;
     this.guard(() => this.#owner.onGoAway(reason));
   }
 
@@ -340,7 +340,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   }
 
   #noteLife(): void {
-    this.#peer.heard();
+    this.#watch.heard();
     try {
       this.#owner.onLife?.();
     } catch (error) {

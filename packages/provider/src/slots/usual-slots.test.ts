@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ServerProgram } from "../learn/fingerprints.ts";
-import { usualSlots } from "./usual-slots.ts";
+import { usualSlots } from "./slot-watch.ts";
 
 test.each<[ServerProgram | undefined, number | undefined]>([
   ["Ollama", 1],

@@ -1,10 +1,9 @@
-import type { World } from "@roomhub/protocol";
+import type { World, Timer } from "@roomhub/protocol";
 import type { Transport } from "../transport/transport.ts";
 import { encodeFrame, type MessageSink } from "../wire/frame-writer.ts";
 import { FRAME_HEADER_BYTES, FRAME_TYPES, writeFrameHeader } from "../wire/frame.ts";
 import { encodeHello, type Hello } from "../wire/hello.ts";
-import { badResume, type ResumePoint } from "../wire/resume.ts";
-import { Receipts } from "./receipts.ts";
+import { badResume, type ResumePoint, COUNT_RANGE } from "../wire/resume.ts";
 import { type LogBudget, SentLog } from "./sent-log.ts";
 
 /** With so many bytes unacknowledged, body bytes wait. */
@@ -157,10 +156,10 @@ export class Messages implements MessageSink {
    * @returns false when messages that the other end lacks are no longer kept
    * @throws {ProtocolError} 4002 for counts that cannot be
    */
-  canResume(peer: ResumePoint): boolean {
+  canResume(other: ResumePoint): boolean {
     if (!this.#isAgreed || this.#log === undefined) return false;
-    this.#receipts.missing(peer.sent);
-    return this.#log.after(peer.received) !== undefined;
+    this.#receipts.missing(other.sent);
+    return this.#log.after(other.received) !== undefined;
   }
 
   /** The connection is lost. */
@@ -173,18 +172,18 @@ export class Messages implements MessageSink {
   /**
    * Sends again what the other end lacks, before anything else.
    *
-   * @param peer - for which {@link canResume} was true
+   * @param other - for which {@link canResume} was true
    * @param reply - HELLO, where this end has not sent it on this connection
    */
-  resume(transport: Transport, peer: ResumePoint, reply: Hello | undefined): void {
-    const lacking = this.#log?.after(peer.received);
+  resume(transport: Transport, other: ResumePoint, reply: Hello | undefined): void {
+    const lacking = this.#log?.after(other.received);
     if (lacking === undefined) throw badResume("messages are gone");
     if (reply !== undefined) {
       const hello = { ...reply, resume: { ...reply.resume, ...this.point } };
       transport.send(encodeFrame(FRAME_TYPES.hello, encodeHello(hello)));
     }
-    this.#log?.acknowledge(peer.received);
-    this.#receipts.expectResent(peer.sent);
+    this.#log?.acknowledge(other.received);
+    this.#receipts.expectResent(other.sent);
     this.#transport = transport;
     this.#sentBytes = 0;
     this.#noticedTakenBytes = 0;
@@ -214,5 +213,81 @@ export class Messages implements MessageSink {
     writeFrameHeader(message, 0, FRAME_TYPES.ack, 0, 4);
     message.writeUInt32BE(count, FRAME_HEADER_BYTES);
     this.#transport.send(message);
+  }
+}
+
+const ACK_AFTER_BYTES = 64 * 1024;
+const ACK_AFTER_MS = 500;
+
+/** Counts the messages that are received, and says when to acknowledge them. */
+export class Receipts {
+  readonly #world: World;
+  readonly #acknowledge: () => void;
+  #received = 0;
+  #acknowledged = 0;
+  #unacknowledgedBytes = 0;
+  /** Messages up to this number are resent ones. */
+  #resentUntil = 0;
+  #timer: Timer | undefined;
+  readonly #onTimer = (): void => {
+    this.#timer = undefined;
+    if (this.#acknowledged < this.#received) this.#acknowledge();
+  };
+
+  /** @param acknowledge - called when an ACK of its own is due; gets the count with {@link take} */
+  constructor(world: World, acknowledge: () => void) {
+    this.#world = world;
+    this.#acknowledge = acknowledge;
+  }
+
+  /** Messages processed so far, modulo 2³². */
+  get received(): number {
+    return this.#received % COUNT_RANGE;
+  }
+
+  /** The message that is read now was sent before the tunnel was resumed, perhaps twice. */
+  get isResent(): boolean {
+    return this.#received < this.#resentUntil;
+  }
+
+  /** A message was processed. */
+  add(bytes: number): void {
+    this.#received += 1;
+    this.#unacknowledgedBytes += bytes;
+    if (this.#unacknowledgedBytes >= ACK_AFTER_BYTES) return this.#acknowledge();
+    this.#timer ??= this.#world.unref(this.#world.setTimeout(this.#onTimer, ACK_AFTER_MS));
+  }
+
+  get isDue(): boolean {
+    return this.#acknowledged < this.#received;
+  }
+
+  /** The count to send now, modulo 2³². */
+  take(): number {
+    this.#acknowledged = this.#received;
+    this.#unacknowledgedBytes = 0;
+    return this.received;
+  }
+
+  /** A timer that finds nothing to acknowledge costs less than one for each message. */
+  stop(): void {
+    this.#world.clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /**
+   * @param sent - modulo 2³²: messages that the other end had sent when it resumed
+   * @throws {ProtocolError} 4002 for fewer than were received
+   */
+  expectResent(sent: number): void {
+    this.#resentUntil = this.#received + this.missing(sent);
+    this.take();
+  }
+
+  /** How many messages the other end has sent that were not received. */
+  missing(sent: number): number {
+    const missing = (sent - this.received + COUNT_RANGE) % COUNT_RANGE;
+    if (missing > COUNT_RANGE / 2) throw badResume(`${sent} messages sent, more were received`);
+    return missing;
   }
 }

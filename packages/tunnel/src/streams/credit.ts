@@ -49,7 +49,7 @@ export class ReceiveWindow {
     this.#availableBytes = windowBytes;
   }
 
-  /** @throws {ProtocolError} when the peer had no credit for these bytes */
+  /** @throws {ProtocolError} when the other end had no credit for these bytes */
   receive(bytes: number): void {
     if (bytes > this.#availableBytes) {
       throw new ProtocolError(

@@ -1,6 +1,6 @@
 import { array, assert, boolean, constantFrom, integer, oneof, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { StreamTable } from "./stream-table.ts";
+import { StreamTable } from "./streams.ts";
 
 interface Entry {
   readonly id: number;

@@ -27,7 +27,7 @@ export interface Transport {
   ping(): void;
   /** Closes after everything sent before has been delivered. */
   close(code: number, reason: string): void;
-  /** Closes immediately; the peer sees a broken connection. */
+  /** Closes immediately; the other end sees a lost connection. */
   terminate(): void;
   /** Bytes accepted by `send` but not yet sent. */
   readonly bufferedBytes: number;
