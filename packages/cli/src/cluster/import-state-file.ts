@@ -71,10 +71,7 @@ const unheard: Parameters<ClusterDirectory["open"]>[0] = {
 };
 
 function print(context: CliContext, rooms: readonly ImportedRoom[], isJson: boolean): void {
-  if (isJson) {
-    writeJson(context.stdout, { rooms });
-    return;
-  }
+  if (isJson) return writeJson(context.stdout, { rooms });
   const rows = rooms.map(({ code, name, result, reason }) => [
     safe(code),
     safe(name),

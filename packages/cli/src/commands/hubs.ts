@@ -15,10 +15,7 @@ export function addHubsCommand(program: Command, context: CliContext): void {
 
 async function showHubs(context: CliContext, options: HubOptionValues): Promise<void> {
   const hubs = await listHubs(context, options.hub);
-  if (options.json === true) {
-    writeJson(context.stdout, { hubs });
-    return;
-  }
+  if (options.json === true) return writeJson(context.stdout, { hubs });
   const rows = hubs.map((hub) => [
     safe(hub.url),
     safe(hub.hubId),

@@ -65,10 +65,13 @@ async function createRoom(
   const wanted = { name, password };
   const { room, hostId, hostToken } = await createHostedRoom(context, client, options.hub, wanted);
   if (options.anyModel === true) await serveAnyModel(client, room.code, hostToken);
-  if (options.json === true) {
-    writeJson(context.stdout, { room, hostId, hostToken, baseUrl: client.baseUrl(room.code) });
-    return;
-  }
+  if (options.json === true)
+    return writeJson(context.stdout, {
+      room,
+      hostId,
+      hostToken,
+      baseUrl: client.baseUrl(room.code),
+    });
   context.stdout.write(`${safe(room.code)}\n`);
   context.stderr.write(await usageOfRoom(context, room, options.hub));
 }
@@ -102,10 +105,8 @@ async function showRoom(
   const invite = inviteOf(code, options);
   const client = context.createClient(invite.hubUrl);
   const room = await client.getRoom(invite.room);
-  if (options.json === true) {
-    writeJson(context.stdout, { room, baseUrl: client.baseUrl(room.code) });
-    return;
-  }
+  if (options.json === true)
+    return writeJson(context.stdout, { room, baseUrl: client.baseUrl(room.code) });
   context.stdout.write(`${safe(room.code)}  ${safe(room.name)}  (${sizeOf(room)})\n`);
   context.stderr.write(await usageOfRoom(context, room, invite.hubUrl));
 }

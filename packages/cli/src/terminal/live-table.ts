@@ -85,7 +85,9 @@ export function createLiveTable(
       if (index === columns.length - 1) continue;
       widths[index] = Math.max(widths[index] ?? 0, Math.min(cellsOf(index, text), limit));
     }
-    const shown = shownColumns(terminal, columns, widths, hidden);
+    const visible = [...columns.keys()].filter((index) => !hidden.has(index));
+    const needed = (some: readonly number[]) => neededCells(columns, widths, some);
+    const shown = fittingColumns(columns, visible, needed, terminal.columns);
     const headed = shown.join();
     const before = headed === lastHeaded ? "" : `${line(headings, shown)}\n`;
     lastHeaded = headed;
@@ -93,21 +95,27 @@ export function createLiveTable(
   };
 }
 
-/** The indexes of the columns that fit with names of a useful width. */
-function shownColumns(
-  terminal: Terminal,
+/**
+ * Drops columns by `leftOut` until the rest fits, or no column may be dropped.
+ *
+ * @param shown - indexes of columns
+ * @param neededCells - the least width of these columns
+ * @returns the columns that are left
+ */
+export function fittingColumns(
   columns: readonly Column[],
-  widths: readonly number[],
-  hidden: ReadonlySet<number>,
-): number[] {
-  const shown = [...columns.keys()].filter((index) => !hidden.has(index));
+  shown: readonly number[],
+  neededCells: (shown: readonly number[]) => number,
+  totalCells: number = Number.POSITIVE_INFINITY,
+): readonly number[] {
   const rank = (index: number) => columns[index]?.leftOut ?? Number.POSITIVE_INFINITY;
-  while (neededCells(columns, widths, shown) > (terminal.columns ?? Number.POSITIVE_INFINITY)) {
-    const next = shown.toSorted((one, other) => rank(one) - rank(other))[0];
+  let left = shown;
+  while (neededCells(left) > totalCells) {
+    const next = left.toSorted((one, other) => rank(one) - rank(other))[0];
     if (next === undefined || rank(next) === Number.POSITIVE_INFINITY) break;
-    shown.splice(shown.indexOf(next), 1);
+    left = left.filter((index) => index !== next);
   }
-  return shown;
+  return left;
 }
 
 function neededCells(

@@ -1,5 +1,5 @@
 import { cutTo, displayWidth } from "../../terminal/display-width.ts";
-import type { Cell, Column } from "../../terminal/live-table.ts";
+import { type Cell, type Column, fittingColumns } from "../../terminal/live-table.ts";
 
 const gap = 2;
 /** The widths of names and of the last column to which all are shortened first, and those below which none is. */
@@ -53,7 +53,7 @@ function shownColumns(
   rows: readonly (readonly Cell[])[],
   natural: readonly number[],
   totalCells: number,
-): number[] {
+): readonly number[] {
   const hasValue = (index: number) => rows.some((row) => (row[index]?.text ?? "-") !== "-");
   const shown = [...columns.keys()].filter(
     (index) => !columns[index]?.isOptional || hasValue(index),
@@ -63,13 +63,7 @@ function shownColumns(
     if (index === columns.length - 1) return Math.min(width, narrowest.last);
     return columns[index]?.isElastic ? Math.min(width, useful.name) : width;
   };
-  const rank = (index: number) => columns[index]?.leftOut ?? Number.POSITIVE_INFINITY;
-  while (widthOf(shown, least) > totalCells) {
-    const next = shown.toSorted((one, other) => rank(one) - rank(other))[0];
-    if (next === undefined || rank(next) === Number.POSITIVE_INFINITY) break;
-    shown.splice(shown.indexOf(next), 1);
-  }
-  return shown;
+  return fittingColumns(columns, shown, (some) => widthOf(some, least), totalCells);
 }
 
 /** The widths of the shown columns, the widest names shortened first. */
