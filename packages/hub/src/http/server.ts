@@ -1,11 +1,17 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FrontDeps } from "./front-deps.ts";
 import { Front } from "./front.ts";
 import { ParseFailures } from "./parse-failures.ts";
+import { Turns } from "./turns.ts";
 
 /** Room for what another hub says of a client, beside the client's headers. */
 const hopHeaderBytes = 4_096;
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
 
 /**
  * The hub's HTTP/1.1 front. The caller listens and closes. With `deps.piped` the server does not listen: it gets the
@@ -31,7 +37,11 @@ export function createHttpServer(deps: FrontDeps): Server {
   });
   // No cap: Node would drop the surplus silently. The gate counts headers and refuses.
   server.maxHeadersCount = 0;
-  server.on("request", (request, response) => front.serve(request, response));
+  const turns = new Turns<Exchange>(({ request, response }) => {
+    // Its client may have left while it waited.
+    if (!response.destroyed) front.serve(request, response);
+  });
+  server.on("request", (request, response) => turns.take({ request, response }));
   // The reader of the body sends `100 Continue`; a refusal is sent without it.
   server.on("checkContinue", (request, response) => front.serve(request, response));
   // An Expect other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would refuse with a response of its own.
