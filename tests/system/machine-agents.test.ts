@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { joinTunnel } from "../support/hub/joining.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { openTcpGate } from "../support/programs/tcp-gate.ts";
 import { startParticipantProcess } from "../support/programs/roomhub-process.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
@@ -35,6 +36,36 @@ test("six agents with one slot each run four streams of one model server at the 
   await expect.poll(() => running).toBe(4);
   released.resolve();
   for (const text of await Promise.all(streams)) expect(text).toContain("[DONE]");
+});
+
+test("a request that waits for a participant stays when its idle tunnel breaks, until it is back", async () => {
+  const released = Promise.withResolvers<void>();
+  await using provider = await startFakeProvider({
+    behave: ({ path }) =>
+      path.includes("completions") ? { kind: "normal", gate: released.promise } : undefined,
+  });
+  await using hub = await startTestHub({ limits: { assumedConcurrency: 1 } });
+  const code = await hub.createRoom();
+  await using network = await openTcpGate(hub.port);
+  const wishes = { endpoint: provider.url, machineSecret: "a".repeat(43) };
+  await using _ada = await joinTunnel(hub, code, { ...wishes, id: "ada" });
+  const url = `http://127.0.0.1:${network.port}`;
+  await using _ben = await joinTunnel({ url }, code, { ...wishes, id: "ben" });
+  const ask = (model: string) =>
+    hub.fetch(`/rooms/${code}/v1/chat/completions`, {
+      json: { model, messages: [{ role: "user", content: "hi" }] },
+    });
+  const ben = () => hub.client.getParticipant(code, "ben");
+  const running = ask("ada");
+  await expect.poll(async () => (await ben()).load.machine?.active).toBe(1);
+  const waiting = ask("ben");
+  await expect.poll(async () => (await ben()).load.queued).toBe(1);
+  network.close();
+  await expect.poll(async () => (await ben()).connection.connected).toBe(false);
+  network.open();
+  released.resolve();
+  expect((await running).status).toBe(200);
+  expect((await waiting).status).toBe(200);
 });
 
 test("agents of one user that start at the same time have an id each, and a restart keeps its own", async () => {

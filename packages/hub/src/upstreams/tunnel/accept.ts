@@ -128,6 +128,8 @@ function begin(
       onGoAway: (reason) => report({ kind: "status", status: { ready: false, reason } }),
       onInterrupted: (streams) => report({ kind: "interrupted", streams }),
       waitsIdle: () => {
+        // Requests wait for it, or run there since an earlier home of the room sent them.
+        if (participant.load.queued > 0 || participant.load.active > 0) return true;
         const latest = connections.get(session);
         return latest !== undefined && events.endsWithHub(latest);
       },
