@@ -211,6 +211,27 @@ function refuse(refused: string[], where: string) {
   return { "no-restricted-imports": rule };
 }
 
+const worldGlobals = [
+  ...["setTimeout", "clearTimeout", "setInterval", "clearInterval"],
+  ...["setImmediate", "clearImmediate", "performance", "crypto"],
+];
+
+/** Time, timers and randomness are arguments here: `World` of `packages/protocol/src/world.ts`. */
+const worldAsArgument = {
+  "no-restricted-globals": [
+    "error",
+    ...worldGlobals.map((name) => ({ name, message: "Take it from the World." })),
+  ],
+  "no-restricted-properties": [
+    "error",
+    ...[
+      ["Date", "now"],
+      ["Math", "random"],
+      ["AbortSignal", "timeout"],
+    ].map(([object, property]) => ({ object, property, message: "Take it from the World." })),
+  ],
+} as const;
+
 export default defineConfig({
   plugins: ["typescript", "unicorn", "oxc", "import", "promise"],
   categories: { correctness: "error", suspicious: "error", perf: "error" },
@@ -275,8 +296,19 @@ export default defineConfig({
     // Its constructor connects everything that makes a hub part of a cluster.
     { files: ["packages/hub/src/hub-homes.ts"], rules: { "max-lines-per-function": "off" } },
     {
+      files: ["packages/{protocol,tunnel,provider,participant}/src/**/*.ts"],
+      rules: worldAsArgument,
+    },
+    {
+      // The one place that implements it.
+      files: ["packages/protocol/src/system-world.ts"],
+      rules: { "no-restricted-globals": "off", "no-restricted-properties": "off" },
+    },
+    {
       files: ["**/*.test.ts", "**/*.fixture.ts", "tests/**/*.ts"],
       rules: {
+        "no-restricted-globals": "off",
+        "no-restricted-properties": "off",
         "no-restricted-imports": "off",
         "typescript/no-non-null-assertion": "off",
         "max-lines": ["error", { max: 600 }],
