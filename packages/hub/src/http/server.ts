@@ -3,12 +3,14 @@ import type { Socket } from "node:net";
 import type { FrontDeps } from "./front-deps.ts";
 import { Front } from "./front.ts";
 import { ParseFailures } from "./parse-failures.ts";
-import { Turns } from "./turns.ts";
 
 /** Room for what another hub says of a client, beside the client's headers. */
 const hopHeaderBytes = 4_096;
 
-interface Exchange {
+/** A burst of requests is read in one turn of the event loop; what came before it is not held up by all of them. */
+const mostPerTurn = 16;
+
+interface Arrival {
   request: IncomingMessage;
   response: ServerResponse;
 }
@@ -37,7 +39,7 @@ export function createHttpServer(deps: FrontDeps): Server {
   });
   // No cap: Node would drop the surplus silently. The gate counts headers and refuses.
   server.maxHeadersCount = 0;
-  const turns = new Turns<Exchange>(({ request, response }) => {
+  const turns = new Turns<Arrival>(({ request, response }) => {
     // Its client may have left while it waited.
     if (!response.destroyed) front.serve(request, response);
   });
@@ -50,4 +52,41 @@ export function createHttpServer(deps: FrontDeps): Server {
   // Without TLS the stream is the socket.
   server.on("clientError", (error, socket) => parseFailures.onFailure(error, socket as Socket));
   return server;
+}
+
+/** So many requests begin in one turn, further ones in the turns after it, in their order. */
+export class Turns<Item> {
+  readonly #begin: (item: Item) => void;
+  readonly #waiting: Item[] = [];
+  #begun = 0;
+  #scheduled = false;
+  readonly #onTurn = (): void => this.#nextTurn();
+
+  constructor(begin: (item: Item) => void) {
+    this.#begin = begin;
+  }
+
+  take(item: Item): void {
+    if (this.#begun === mostPerTurn) {
+      this.#waiting.push(item);
+      return;
+    }
+    this.#begun++;
+    this.#schedule();
+    this.#begin(item);
+  }
+
+  #nextTurn(): void {
+    this.#scheduled = false;
+    const due = this.#waiting.splice(0, mostPerTurn);
+    this.#begun = due.length;
+    if (due.length > 0) this.#schedule();
+    for (const item of due) this.#begin(item);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(this.#onTurn);
+  }
 }

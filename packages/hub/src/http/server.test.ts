@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Turns } from "./turns.ts";
+import { Turns } from "./server.ts";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
