@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineConfig } from "oxlint";
+import { defineConfig, type OxlintOverride } from "oxlint";
 
 /**
  * Who may import whom: the tables of ARCHITECTURE.md, enforced. Each package and folder lists what it may import; everything
@@ -216,21 +216,23 @@ const worldGlobals = [
   ...["setImmediate", "clearImmediate", "performance", "crypto"],
 ];
 
-/** Time, timers and randomness are arguments here: `World` of `packages/protocol/src/world.ts`. */
-const worldAsArgument = {
-  "no-restricted-globals": [
-    "error",
-    ...worldGlobals.map((name) => ({ name, message: "Take it from the World." })),
-  ],
-  "no-restricted-properties": [
-    "error",
-    ...[
-      ["Date", "now"],
-      ["Math", "random"],
-      ["AbortSignal", "timeout"],
-    ].map(([object, property]) => ({ object, property, message: "Take it from the World." })),
-  ],
-} as const;
+const worldProperties = [
+  { object: "Date", property: "now" },
+  { object: "Math", property: "random" },
+  { object: "AbortSignal", property: "timeout" },
+];
+
+/** Time, timers and randomness are arguments: `World` of `packages/protocol/src/world.ts`. */
+function takeFromWorld() {
+  const message = "Take it from the World.";
+  const globals = worldGlobals.map((name) => ({ name, message }));
+  const properties = worldProperties.map((of) => ({ ...of, message }));
+  const rules: OxlintOverride["rules"] = {
+    "no-restricted-globals": ["error", ...globals],
+    "no-restricted-properties": ["error", ...properties],
+  };
+  return rules;
+}
 
 export default defineConfig({
   plugins: ["typescript", "unicorn", "oxc", "import", "promise"],
@@ -297,7 +299,7 @@ export default defineConfig({
     { files: ["packages/hub/src/hub-homes.ts"], rules: { "max-lines-per-function": "off" } },
     {
       files: ["packages/{protocol,tunnel,provider,participant}/src/**/*.ts"],
-      rules: worldAsArgument,
+      rules: takeFromWorld(),
     },
     {
       // The one place that implements it.
