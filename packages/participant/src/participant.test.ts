@@ -299,7 +299,7 @@ test("heartbeats: a network failure is ignored, 404 joins again, 403 stops", asy
     return failure;
   };
   await using ana = createTestParticipant(hub, endpoint, {
-    timing: { heartbeatMs: 15, connectedHeartbeatMs: 15 },
+    timing: { heartbeatMs: 15 },
   });
   await startWith(hub, ana);
   const beats = () => hub.calls.filter((call) => call.url.endsWith("/heartbeat"));

@@ -3,8 +3,6 @@ import { HEARTBEAT_INTERVAL_MS, LIMITS } from "@roomhub/protocol";
 /** Every duration of a participant, in ms. */
 export interface ParticipantTiming {
   heartbeatMs: number;
-  /** while the tunnel is open: its pongs show that the participant is there, so this only finds out a hub that forgot it */
-  connectedHeartbeatMs: number;
   /** interval of the ticker: pings, sleep detection */
   tickMs: number;
   /** a longer gap between two ticks means that the machine slept */
@@ -41,7 +39,6 @@ export interface ParticipantTiming {
 
 export const defaultTiming: ParticipantTiming = {
   heartbeatMs: HEARTBEAT_INTERVAL_MS,
-  connectedHeartbeatMs: 60_000,
   tickMs: 1_000,
   wakeGapMs: 5_000,
   wakePongMs: 3_000,

@@ -64,8 +64,7 @@ export class HubConnection {
       onFault: (error) => notify({ kind: "fault", error }),
     });
     this.#heartbeat = new Heartbeat({
-      intervalMs: () =>
-        this.#chart.kind === "connected" ? timing.connectedHeartbeatMs : timing.heartbeatMs,
+      intervalMs: timing.heartbeatMs,
       send: (token) => this.#registration.sendHeartbeat(token, this.#abort.signal),
       onVerdict: (verdict) => this.#stepBy(verdict),
     });
@@ -328,14 +327,13 @@ export class WakeWatch {
 }
 
 interface HeartbeatOptions {
-  /** may change from one to the next */
-  intervalMs: () => number;
+  intervalMs: number;
   send: (token: string) => Promise<unknown>;
   /** The hub does not have this participant, or refuses it. Other failures are not reported. */
   onVerdict: (verdict: Verdict) => void;
 }
 
-/** Sends heartbeats, one at a time. Interface §3. */
+/** Sends a heartbeat every 10 s, one at a time. Interface §3. */
 class Heartbeat {
   readonly #options: HeartbeatOptions;
   #token: string | undefined;
@@ -360,7 +358,7 @@ class Heartbeat {
   tick(nowMs: number, isUrgent: boolean): void {
     const token = this.#token;
     if (token === undefined || this.#isRunning) return;
-    if (nowMs - this.#sentMs < this.#options.intervalMs() && !isUrgent) return;
+    if (nowMs - this.#sentMs < this.#options.intervalMs && !isUrgent) return;
     this.#sentMs = nowMs;
     this.#isRunning = true;
     this.#options.send(token).then(
