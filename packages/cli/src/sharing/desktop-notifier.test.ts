@@ -38,7 +38,7 @@ test("a request that starts after a minute without any is shown, others are not"
   expect(shown).toEqual(["alice uses llama3.2:3b", "Someone uses llama3.2:3b"]);
 });
 
-test("a machine without a program for it is told so once", async () => {
+test("a machine without a notification program gets one warning", async () => {
   const { shown, lines, tell, pass } = aDesktop(false);
   for (let count = 0; count < 3; count++) {
     tell(started);

@@ -28,7 +28,7 @@ export class DirectoryUnavailable extends Error {
   override readonly name = "DirectoryUnavailable";
 }
 
-/** What a client is told then. */
+/** The error of a request that needs the directory while it cannot be reached. */
 export function clusterAway(cause?: unknown): HubError {
   return new HubError("cluster_unavailable", "This hub cannot reach its cluster at the moment.", {
     hint: "Rooms that are in use go on. Try again in some seconds.",

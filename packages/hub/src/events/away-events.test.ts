@@ -131,7 +131,7 @@ describe("an error of a request that another hub piped", () => {
 describe("a request that its home did not live to end", () => {
   const end = anEvent("llm.error", "1");
 
-  test("is told to the next home as soon as there is one, and once", () => {
+  test("is sent to the next home once, as soon as there is one", () => {
     const lab = startAway();
     lab.events.lost(end, one);
     expect(lab.at(4_000)).toEqual([]);

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 
 const closeMs = 1_000;
 
-/** What was written last is still to arrive: a connection that is closed with bytes unread is reset. */
+/** Lets the last bytes arrive: closing a connection with unread bytes resets it. */
 export function closeSoon(socket: Duplex): void {
   socket.end();
   setTimeout(() => socket.destroy(), closeMs).unref();
