@@ -354,9 +354,9 @@ export class HubHomes {
   /** Streams to other hubs are open only while someone here would miss something without. */
   #watchElsewhere(): HubWideWatch {
     const bus = this.#parts.bus();
-    if (bus.hubWideWatch !== "nobody") return bus.hubWideWatch;
+    if (bus.hubWideWatch !== "none") return bus.hubWideWatch;
     const isElsewhere = (code: string) => this.homes.isLeaving(code);
-    return bus.listenedRooms().some(isElsewhere) ? "events" : "nobody";
+    return bus.listenedRooms().some(isElsewhere) ? "events" : "none";
   }
 
   #targetOf(hubId: string): HopTarget | undefined {

@@ -17,7 +17,7 @@ export interface DetailWatch {
 }
 
 /** Whether all rooms of the hub are watched, and with which events. */
-export type HubWideWatch = "nobody" | "events" | "detail";
+export type HubWideWatch = "none" | "events" | "detail";
 
 /** An event of another hub. */
 export interface EventElsewhere {
@@ -108,7 +108,7 @@ export class EventBus {
   }
 
   get hubWideWatch(): HubWideWatch {
-    if (this.#hubWide.size === 0) return "nobody";
+    if (this.#hubWide.size === 0) return "none";
     return this.#hubWide.hasDetail ? "detail" : "events";
   }
 

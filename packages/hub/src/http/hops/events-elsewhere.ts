@@ -48,7 +48,7 @@ export class EventsElsewhere {
   tick(): void {
     const { others, watch: watchOf } = this.#options;
     const watch = watchOf();
-    const hubs = watch === "nobody" ? [] : others.list();
+    const hubs = watch === "none" ? [] : others.list();
     const isDetailed = watch === "detail";
     const keys = new Set(hubs.map(keyOf));
     for (const [key, reading] of this.#readings) {
