@@ -1,3 +1,5 @@
+import type { TimeSource } from "@roomhub/protocol";
+
 /**
  * Time for deadlines: monotonic, without the time in which the hub itself was frozen. A laptop lid or a SIGSTOP must
  * not make every participant look silent, so a sweep that comes far too late moves all deadlines by the delay. Contract
@@ -21,18 +23,6 @@ interface Clock {
    */
   swept(nextInMs: number | undefined): number;
 }
-
-export interface TimeSource {
-  /** ms, monotonic */
-  monotonicMs(): number;
-  /** epoch ms */
-  wallMs(): number;
-}
-
-export const systemTime: TimeSource = {
-  monotonicMs: () => performance.now(),
-  wallMs: () => Date.now(),
-};
 
 /** A sweep that is later than this shows that the hub itself was frozen. Contract §2. */
 const freezeMs = 2_000;

@@ -1,6 +1,5 @@
-import { isLoopbackHost, type Limits } from "@roomhub/protocol";
+import { isLoopbackHost, type Limits, systemWorld } from "@roomhub/protocol";
 import type { Duplex } from "node:stream";
-import { systemTime } from "./clock.ts";
 import type { RoomPassword } from "./credentials/passwords.ts";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
 import type { AuthHeaderVault } from "./credentials/vault.ts";
@@ -155,7 +154,7 @@ export class HubHomes {
       exists: (code) => parts.operations().registry.hasCode(code),
       isInUse: (code) => (parts.operations().registry.findRoom(code)?.participants.size ?? 0) > 0,
       mayMove: (code) => this.handOvers.mayMove(code),
-      time: { monotonicMs: () => systemTime.monotonicMs(), wallMs },
+      time: { monotonicMs: () => systemWorld.monotonicMs(), wallMs },
       hooks: {
         onTaken: (code, _home, fromOffer) => this.#taken(code, fromOffer),
         onLost: (code) => this.#lost(code),

@@ -1,7 +1,7 @@
-import { createRequestSchemas, resolveLimits } from "@roomhub/protocol";
+import { createRequestSchemas, resolveLimits, systemWorld } from "@roomhub/protocol";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
-import { createClock, startSweep, type SweepTasks, systemTime } from "./clock.ts";
+import { createClock, startSweep, type SweepTasks } from "./clock.ts";
 import { Throttle } from "./credentials/throttle.ts";
 import { PasswordGate } from "./credentials/password-gate.ts";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
@@ -112,7 +112,7 @@ interface Life {
 /** What every other part is made with. */
 function createBasis(options: HubOptions) {
   const limits = resolveLimits(options.limits);
-  const clock = createClock(options.time ?? systemTime);
+  const clock = createClock(options.time ?? systemWorld);
   const write = options.writeLog ?? ((lines: string) => void process.stdout.write(lines));
   const lines = createLineWriter(write, (flush) => void setTimeout(flush, logDelayMs));
   const log = createLog(
@@ -157,7 +157,7 @@ function partsForHomes(basis: Basis, life: Life, parts: () => HubParts): HomesPa
 }
 
 function createEvents({ bootId, limits, log, nowMs, wallMs }: Basis, homes: HubHomes | undefined) {
-  const batch = createBatch(eventGapMs, () => systemTime.monotonicMs());
+  const batch = createBatch(eventGapMs, () => systemWorld.monotonicMs());
   const bus = new EventBus(bootId, batch, () => homes?.events.tick());
   const emit = createEmitter(bus, log, wallMs, nowMs, homes?.handOvers.events.divert);
   return { bus, emit, streams: new EventStreams(bus, limits, nowMs) };

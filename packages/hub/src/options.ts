@@ -1,6 +1,5 @@
-import type { Limits } from "@roomhub/protocol";
+import type { Limits, TimeSource } from "@roomhub/protocol";
 import type { ClusterDirectory } from "./cluster/directory.ts";
-import type { TimeSource } from "./clock.ts";
 import type { Handout } from "./http/handed-out.ts";
 import type { LogFormat } from "./log.ts";
 import type { OwnershipMode } from "./operations/context.ts";
