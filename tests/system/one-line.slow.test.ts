@@ -42,9 +42,10 @@ describe.skipIf(missing !== undefined)(`a friend without a registry${skipped}`, 
     const startMs = performance.now();
     startIn(stack, friend, user, ["sh", "-c", command], true);
     await until(
-      "the friend's model",
+      "the friend's model to be connected",
       () => curlIn(host, `${roomUrl}/participants`),
-      (text) => text.includes('"tiny"'),
+      // Listed as soon as it has joined, connected when its tunnel is open.
+      (text) => /"model":"tiny".*?"connected":true/.test(text),
       30_000,
     );
     expect(performance.now() - startMs).toBeLessThan(10_000);
