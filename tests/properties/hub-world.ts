@@ -53,7 +53,7 @@ export class World implements AsyncDisposable {
     const time = createManualTime(1_000);
     const hub = await startTestHub({
       direct: false,
-      time: time.source,
+      world: time.world,
       limits: {
         ...QUICK_SWEEP,
         drainMs: 1,

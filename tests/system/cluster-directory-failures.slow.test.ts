@@ -1,3 +1,4 @@
+import { systemWorld, type World } from "@roomhub/protocol";
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import {
@@ -28,10 +29,10 @@ async function aServer(args: readonly string[] = []) {
 
 /** An open directory that reconnects within 80 ms, and what it reported. */
 async function openHub(url: string, options: Partial<NatsDirectoryOptions> = {}) {
-  const random = () => Math.random() * 0.02;
+  const world = { ...systemWorld, random: () => Math.random() * 0.02 };
   const warnings: string[] = [];
   const onWarning = (message: string) => warnings.push(message);
-  const directory = new NatsDirectory({ servers: [url], random, onWarning, ...options });
+  const directory = new NatsDirectory({ servers: [url], world, onWarning, ...options });
   stack.defer(() => directory.close());
   const replica = new Replica();
   await directory.open(replica);
@@ -197,12 +198,15 @@ describe.skipIf(!hasNatsServer)(`a directory over NATS${natsSkipped}`, () => {
   test("removes what marks a deletion after an hour, and nothing that was made since", async () => {
     const server = await aServer();
     const sweeps: (() => void)[] = [];
-    const every = (_intervalMs: number, action: () => void) => {
-      sweeps.push(action);
-      return () => {};
-    };
     let nowMs = 0;
-    const { directory, replica } = await openHub(server.url, { every, nowMs: () => nowMs });
+    const world: World = {
+      ...systemWorld,
+      monotonicMs: () => nowMs,
+      setInterval: (action) => sweeps.push(action),
+      unref: (timer) => timer,
+      clearInterval: () => undefined,
+    };
+    const { directory, replica } = await openHub(server.url, { world });
     for (const code of ["AB23CD", "CD23EF"]) {
       const revision = (await directory.putRoom(aStoredRoom(code), 0)) ?? 0;
       await directory.deleteRoom(code, revision);

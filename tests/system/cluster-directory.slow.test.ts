@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
 import {
@@ -24,8 +25,8 @@ function newPrefix(): string {
 
 /** Reconnects within 80 ms. */
 function aDirectory(url: string, options: Partial<NatsDirectoryOptions> = {}): NatsDirectory {
-  const random = () => Math.random() * 0.02;
-  return new NatsDirectory({ servers: [url], random, ...options });
+  const world = { ...systemWorld, random: () => Math.random() * 0.02 };
+  return new NatsDirectory({ servers: [url], world, ...options });
 }
 
 describe.skipIf(!hasNatsServer)(`with nats-server${natsSkipped}`, () => {

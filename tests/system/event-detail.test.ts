@@ -52,7 +52,7 @@ async function startBusyRoom() {
   const provider = await startFakeProvider({
     behave: () => ({ kind: "normal", words: 12, gate: gate.opened, gateAfterChunks: 3 }),
   });
-  const hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+  const hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
   const code = await hub.createRoom();
   const config = { maxConcurrency: 1 };
   const ada = await joinTunnel(hub, code, { endpoint: provider.url, config });

@@ -1,4 +1,4 @@
-import { EVENT_NAMES, type HubEvent } from "@roomhub/protocol";
+import { EVENT_NAMES, type HubEvent, systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { type EventRecorder, recordEvents } from "../support/hub/event-recorder.ts";
 import { type Behaviour, startFakeProvider } from "../support/providers/fake-provider.ts";
@@ -58,8 +58,8 @@ test("a room that does not exist cannot be watched", async () => {
 });
 
 test("every stream reports the same events, each in its own spelling", async () => {
-  const time = { monotonicMs: () => performance.now(), wallMs: () => 1_893_456_000_000 };
-  await using hub = await startTestHub({ time });
+  const world = { ...systemWorld, wallMs: () => 1_893_456_000_000 };
+  await using hub = await startTestHub({ world });
   const [hubColon, hubDot] = [
     await hub.watch(undefined, "colon"),
     await hub.watch(undefined, "dot"),
@@ -167,7 +167,7 @@ test.for(["colon", "dot"] as const)(
 
 test("idle streams stay open and get a comment every 15 s", async () => {
   const time = createManualTime();
-  await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+  await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
   const code = await hub.createRoom();
   const streams = [
     await hub.watch(code, "colon"),
@@ -190,7 +190,7 @@ describe("a participant's life", () => {
   test("29.9 s between heartbeats keep it online, silence is one offline event by 31 s, the next beat one updated", async () => {
     const time = createManualTime();
     await using provider = await startFakeProvider();
-    await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+    await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
     const code = await hub.createRoom();
     await joinDirect(hub, code, { endpoint: provider.url });
     const events = await hub.watch(code);
@@ -225,7 +225,7 @@ describe("a participant's life", () => {
   test("an open tunnel counts as life, and its loss is one event", async () => {
     const time = createManualTime();
     await using provider = await startFakeProvider();
-    await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+    await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
     const code = await hub.createRoom();
     const events = await hub.watch(code);
     await using ada = await joinTunnel(hub, code, { endpoint: provider.url });
@@ -245,7 +245,7 @@ describe("a participant's life", () => {
 
 test("a hub that was suspended does not count the time as silence", async () => {
   const time = createManualTime();
-  await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+  await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
   const code = await hub.createRoom();
   await joinDirect(hub, code, { endpoint: "http://127.0.0.1:9/v1" });
   const events = await hub.watch(code);
@@ -275,7 +275,7 @@ test.each(["/rooms/ABC234/events", "/v1/rooms/ABC234/events"])(
 
 test("all eight kinds of event reach a watcher", async () => {
   const time = createManualTime();
-  await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+  await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
   const events = await hub.watch(undefined);
   const code = await hub.createRoom();
   await joinDirect(hub, code, { endpoint: "http://127.0.0.1:9/v1" });

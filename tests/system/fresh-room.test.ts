@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { memoryRoomStore } from "@roomhub/hub";
 import { expect, test } from "vitest";
 import { joinDirect } from "../support/hub/joining.ts";
@@ -7,13 +8,13 @@ const endpoint = "http://127.0.0.1:9/v1";
 
 test("after a restart within 5 s of a room's creation no event repeats its room.created, or another's id", async () => {
   const store = memoryRoomStore();
-  const time = { monotonicMs: () => performance.now(), wallMs: () => 1_893_456_000_000 };
+  const world = { ...systemWorld, wallMs: () => 1_893_456_000_000 };
   let code = "";
   {
-    await using hub = await startTestHub({ store, time });
+    await using hub = await startTestHub({ store, world });
     code = await hub.createRoom();
   }
-  await using hub = await startTestHub({ store, time });
+  await using hub = await startTestHub({ store, world });
   const early = await hub.watch(code);
   await joinDirect(hub, code, { endpoint });
   await early.next("participant.joined");
@@ -30,8 +31,8 @@ test("after a restart within 5 s of a room's creation no event repeats its room.
 
 test("a wall clock that is set back makes no old room fresh", async () => {
   let wallMs = 1_893_456_000_000;
-  const time = { monotonicMs: () => performance.now(), wallMs: () => wallMs };
-  await using hub = await startTestHub({ time });
+  const world = { ...systemWorld, wallMs: () => wallMs };
+  await using hub = await startTestHub({ world });
   const code = await hub.createRoom();
   wallMs -= 1;
   const events = await hub.watch(code);

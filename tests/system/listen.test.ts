@@ -1,8 +1,9 @@
+import { systemWorld } from "@roomhub/protocol";
 import { once } from "node:events";
 import { Agent, createServer, get, type RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { listen } from "../../packages/hub/src/listen.ts";
+import { listenOnPort } from "../../packages/hub/src/listen.ts";
 import { createGate, within } from "../support/waiting.ts";
 
 /** More than two kernels' socket buffers hold. */
@@ -13,7 +14,7 @@ const longGraceMs = 600_000;
 
 async function serving(answer: RequestListener) {
   const server = createServer({ keepAliveTimeout: longGraceMs }, answer);
-  return listen(server, undefined, 0);
+  return listenOnPort(systemWorld, server, undefined, 0);
 }
 
 async function connected(port: number): Promise<Socket> {
@@ -80,7 +81,7 @@ test("closing serves the request of a client that has just connected", async () 
   const accepted = createGate();
   const server = createServer((_request, response) => response.end("stopping"));
   server.on("connection", () => accepted.open());
-  const listening = await listen(server, undefined, 0);
+  const listening = await listenOnPort(systemWorld, server, undefined, 0);
   const socket = await connected(listening.port);
   await within(accepted.opened, "the connection at the server");
   const closing = listening.close(longGraceMs);

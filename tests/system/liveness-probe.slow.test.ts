@@ -12,7 +12,7 @@ const probe = { liveness: "probe" } as const;
 async function openLab(limits: Record<string, number> = {}) {
   // Finding out what a new endpoint can do reads the clock too: in large steps that looks like a suspended hub.
   const time = createManualTime(250);
-  const hub = await startTestHub({ time: time.source, limits: { ...QUICK_SWEEP, ...limits } });
+  const hub = await startTestHub({ world: time.world, limits: { ...QUICK_SWEEP, ...limits } });
   const code = await hub.createRoom();
   const ada = () => hub.client.getParticipant(code, "ada");
   return {

@@ -85,7 +85,7 @@ describe.each(PATHS)("over %s, a participant whose key is wrong", (path) => {
   test("is detected by the first call that it refuses, and tried again 5 s later", async () => {
     const time = createManualTime(250);
     await using provider = await startMoodyProvider({ chat: [401] });
-    await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+    await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
     const code = await hub.createRoom();
     await using _ada = await join(path, hub, code, { endpoint: provider.url });
     await hasBecome(hub, code, "ready");
@@ -124,7 +124,7 @@ test("a request that waits for a participant that loads goes to one whose creden
   const time = createManualTime(250);
   await using refuses = await startMoodyProvider({ chat: [401] });
   await using loads = await startMoodyProvider({ list: 503 });
-  await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+  await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
   const code = await hub.createRoom();
   await using _ada = await join("tunnel", hub, code, { endpoint: refuses.url });
   expect(await ask(hub, code)).toMatchObject({ status: 502, by: "ada" });
@@ -353,7 +353,7 @@ describe("a server that lost its model", () => {
   test("gets no request, and one again when it lists the model", async () => {
     const time = createManualTime();
     await using provider = await startMoodyProvider();
-    await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+    await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
     const code = await hub.createRoom();
     await joinDirect(hub, code, { endpoint: provider.url });
     await hasBecome(hub, code, "ready");

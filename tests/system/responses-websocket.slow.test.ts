@@ -226,7 +226,7 @@ test("a client that reads nothing for too long is disconnected", async () => {
   const time = createManualTime();
   const pieces = Array.from({ length: 600 }, () => "x".repeat(65_536));
   await using room = await openResponsesRoom(() => ({ kind: "normal", pieces }), {
-    time: time.source,
+    world: time.world,
     limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, clientStallMs: 3_000 },
   });
   await using client = await room.open();
@@ -321,7 +321,7 @@ describe("in time", () => {
     const time = createManualTime();
     const gate = createGate();
     await using room = await openResponsesRoom(() => ({ kind: "normal", gate: gate.opened }), {
-      time: time.source,
+      world: time.world,
       limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, responseSocketMs: 5_000 },
     });
     await using client = await room.open();
@@ -343,7 +343,7 @@ describe("in time", () => {
   test("a socket whose client sends no pong is closed", async () => {
     const time = createManualTime();
     await using room = await openResponsesRoom(undefined, {
-      time: time.source,
+      world: time.world,
       limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, responseSocketPingMs: 1_000 },
     });
     const client = await connectResponses(room.url, { autoPong: false });
@@ -357,7 +357,7 @@ describe("in time", () => {
   test("a message that stops in the middle is not waited for", async () => {
     const time = createManualTime();
     await using room = await openResponsesRoom(undefined, {
-      time: time.source,
+      world: time.world,
       limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, bodyIdleMs: 1_000 },
     });
     await using client = await room.open();

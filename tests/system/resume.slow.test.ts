@@ -26,7 +26,7 @@ async function openLab(limits: Partial<Limits> = {}, config = {}, responds = tru
         : { kind: "hang" },
   });
   const hub = await startTestHub({
-    time: time.source,
+    world: time.world,
     limits: { ...QUICK_SWEEP, drainMs: 0, ...limits },
   });
   const code = await hub.createRoom();

@@ -56,7 +56,7 @@ test("an agent with the wrong password stops with one clear reason", async () =>
 
 test("after five wrong ones it is 429 until one more is allowed, and other rooms are not affected", async () => {
   const time = createManualTime();
-  await using hub = await startTestHub({ time: time.source, limits: { sweepIntervalMs: 2 } });
+  await using hub = await startTestHub({ world: time.world, limits: { sweepIntervalMs: 2 } });
   const code = await hub.createRoom("swordfish");
   const other = await hub.createRoom("swordfish");
   const attempt = (room: string, password: string) =>
@@ -80,8 +80,8 @@ test("after five wrong ones it is 429 until one more is allowed, and other rooms
 
 /** A hub whose clients' addresses come from a trusted proxy, and for which no time passes. */
 async function proxiedHub() {
-  const time = createManualTime().source;
-  const hub = await startTestHub({ trustProxy: ["127.0.0.1"], time });
+  const { world } = createManualTime();
+  const hub = await startTestHub({ trustProxy: ["127.0.0.1"], world });
   const post = async (path: string, address: string, json: object): Promise<number> => {
     const answer = await hub.fetch(path, { json, headers: { "x-forwarded-for": address } });
     await answer.arrayBuffer();

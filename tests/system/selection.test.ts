@@ -98,7 +98,7 @@ describe("an id that is also another's model", () => {
   test("gives way to the model while it is offline", async () => {
     const time = createManualTime();
     await using provider = await startFakeProvider();
-    await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+    await using hub = await startTestHub({ world: time.world, limits: QUICK_SWEEP });
     const code = await hub.createRoom();
     for (const who of [shared, named]) {
       await joinDirect(hub, code, { ...who, endpoint: provider.url });

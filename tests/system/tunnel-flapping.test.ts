@@ -27,7 +27,7 @@ async function refusal(tunnelUrl: string, token: string) {
 test("the sixth tunnel of one token within 10 s is 429, the open one continues, one update reports it", async () => {
   const time = createManualTime();
   await using hub = await startTestHub({
-    time: time.source,
+    world: time.world,
     limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9 },
   });
   const code = await hub.createRoom();

@@ -1,3 +1,4 @@
+import { systemWorld, type World } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { createBatch } from "./batch.ts";
 
@@ -5,11 +6,13 @@ import { createBatch } from "./batch.ts";
 function batched(gapMs: number) {
   const time = { ms: 1_000 };
   const waits: { work: () => void; ms: number }[] = [];
-  const batch = createBatch(
-    gapMs,
-    () => time.ms,
-    (work, ms) => waits.push({ work, ms }),
-  );
+  const world: World = {
+    ...systemWorld,
+    monotonicMs: () => time.ms,
+    setTimeout: (work, ms) => waits.push({ work, ms }),
+    setImmediate: (work) => waits.push({ work, ms: 0 }),
+  };
+  const batch = createBatch(world, gapMs);
   const done: string[] = [];
   return {
     ...{ time, done },
@@ -47,8 +50,8 @@ test("what comes soon after waits for what is left of the gap", () => {
   expect(done).toEqual(["first", "second"]);
 });
 
-test("by itself it waits for the real end of the turn, and for real milliseconds", async () => {
-  const batch = createBatch(1, () => performance.now());
+test("in the system's world it waits for the real end of the turn, and for real milliseconds", async () => {
+  const batch = createBatch(systemWorld, 1);
   await new Promise<void>((resolve) => batch(resolve));
   await new Promise<void>((resolve) => batch(resolve));
 });

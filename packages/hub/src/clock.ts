@@ -1,4 +1,4 @@
-import type { TimeSource } from "@roomhub/protocol";
+import type { World } from "@roomhub/protocol";
 
 /**
  * Time for deadlines: monotonic, without the time in which the hub itself was frozen. A laptop lid or a SIGSTOP must
@@ -9,10 +9,8 @@ import type { TimeSource } from "@roomhub/protocol";
  * shows the time that the sweep will set.
  */
 interface Clock {
-  /** ms, monotonic */
-  nowMs(): number;
-  /** epoch ms, for display only */
-  wallMs(): number;
+  /** the world with this time; the wall clock is for display only */
+  world: World;
   /** Excludes time in which nothing ran. */
   forgive(gapMs: number): void;
   /**
@@ -27,7 +25,7 @@ interface Clock {
 /** A sweep that is later than this shows that the hub itself was frozen. Contract §2. */
 const freezeMs = 2_000;
 
-export function createClock(source: TimeSource): Clock {
+export function createClock(source: World): Clock {
   let forgivenMs = 0;
   /** when the sweep runs next; infinite before the first one */
   let dueMs = Number.POSITIVE_INFINITY;
@@ -36,8 +34,7 @@ export function createClock(source: TimeSource): Clock {
   const withoutFreeze = (ms: number) => (ms - dueMs > freezeMs ? dueMs : ms);
 
   return {
-    nowMs: () => withoutFreeze(passedMs()),
-    wallMs: () => source.wallMs(),
+    world: { ...source, monotonicMs: () => withoutFreeze(passedMs()) },
     forgive: (gapMs) => {
       forgivenMs += gapMs;
     },
@@ -68,14 +65,14 @@ export function startSweep(clock: Clock, periodMs: number, tasks: SweepTasks): (
   const startMs = clock.swept(periodMs);
   const everyMinute = every(60_000, startMs, tasks.eachMinute);
   const everyHour = every(3_600_000, startMs, tasks.eachHour);
-  const timer = setInterval(() => {
+  const timer = clock.world.setInterval(() => {
     const nowMs = clock.swept(periodMs);
     tasks.often(nowMs);
     everyMinute(nowMs);
     everyHour(nowMs);
   }, periodMs);
   return () => {
-    clearInterval(timer);
+    clock.world.clearInterval(timer);
     clock.swept(undefined);
   };
 }

@@ -1,3 +1,21 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Participant } from "./domain/participant.ts";
+
+/**
+ * Completes the handshake of a participant's tunnel, whose token was checked before.
+ *
+ * @param session - the name of the session to resume, from the handshake
+ * @throws HubError when it may not be completed
+ */
+export type AcceptTunnel = (
+  participant: Participant,
+  session: string | undefined,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+) => void;
+
 /** Request headers. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 

@@ -1,4 +1,4 @@
-import { isLoopbackHost, type Limits, systemWorld } from "@roomhub/protocol";
+import { isLoopbackHost, type Limits, timeoutSignal, type World } from "@roomhub/protocol";
 import type { Duplex } from "node:stream";
 import type { RoomPassword } from "./credentials/passwords.ts";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
@@ -16,6 +16,7 @@ import { HopDialler, type HopTarget } from "./hop/dial.ts";
 import { Hops } from "./hop/hops.ts";
 import type { FrontCluster, FrontDeps } from "./http/front-deps.ts";
 import { encodeHopFacts, factsOfHub } from "./http/hops/hop-facts.ts";
+import type { FlushingResponses } from "./http/flushing-responses.ts";
 import { EventsElsewhere } from "./http/hops/events-elsewhere.ts";
 import { type OtherHubs, roomsElsewhere } from "./http/hops/rooms-elsewhere.ts";
 import { Deliveries } from "./http/hops/deliveries.ts";
@@ -48,6 +49,11 @@ export interface HomesParts extends HandOverParts {
   vault: AuthHeaderVault;
   roomPasswords: Map<string, RoomPassword>;
   limits: Limits;
+  /** with the hub's own time, see {@link createClock} */
+  world: World;
+  /** with the machine's */
+  source: World;
+  flushing: FlushingResponses;
   wallMs: () => number;
   isDraining: () => boolean;
   /** @throws HubError `hub_overloaded` */
@@ -82,22 +88,22 @@ export class HubHomes {
 
   constructor(options: ClusterOptions, parts: HomesParts) {
     const { directory, secret } = options;
-    const { nowMs, wallMs, bootId, log } = parts;
+    const { world, nowMs, wallMs, bootId, log } = parts;
     const reportBug = (error: unknown) => log.bug("the cluster's state", error);
     this.#options = options;
     this.#parts = parts;
     this.#directory = directory;
-    this.self = { hubId: hubIdOf(options), bootId };
+    this.self = { hubId: hubIdOf(world, options), bootId };
     const { self } = this;
     const dialler = new HopDialler({
-      ...{ self, secret, wallMs },
+      ...{ self, secret, world },
       onRefused: (hubId) => {
         if (!this.#control.isOpen(hubId)) this.homes.redialRefused(hubId);
       },
     });
     this.deliveries = new Deliveries(nowMs);
     this.#control = new ControlSockets({
-      ...{ self, dialler, nowMs },
+      ...{ self, dialler, world },
       onOpen: (hubId) => this.homes.hubReached(hubId),
       onReset: (hubId) => {
         this.roll.hubs.reset(hubId);
@@ -106,14 +112,14 @@ export class HubHomes {
       onNote: (note) => this.#heard(note),
     });
     this.hops = new Hops({
-      dialler,
+      ...{ world, dialler },
       targetOf: (hubId) => this.#targetOf(hubId),
     });
     const facts = encodeHopFacts(factsOfHub(self));
     this.#others = {
+      ...{ world, answerMs },
       list: () => this.roll.hubs.list(),
       get: (hub, path, signal) => this.hops.ask(hub, path, facts, signal),
-      answerMs,
     };
     this.events = new EventsElsewhere({
       ...{ others: this.#others, nowMs, comment: parts.comment },
@@ -147,14 +153,14 @@ export class HubHomes {
           this.hops.hubGone(hub);
         },
       },
-      ...{ log, nowMs },
+      ...{ log, world },
     });
     this.homes = new RoomHomes({
       ...{ self, directory, nowMs, reportBug, roll: this.roll },
       exists: (code) => parts.operations().registry.hasCode(code),
       isInUse: (code) => (parts.operations().registry.findRoom(code)?.participants.size ?? 0) > 0,
       mayMove: (code) => this.handOvers.mayMove(code),
-      time: { monotonicMs: () => systemWorld.monotonicMs(), wallMs },
+      time: parts.source,
       hooks: {
         onTaken: (code, _home, fromOffer) => this.#taken(code, fromOffer),
         onLost: (code) => this.#lost(code),
@@ -166,7 +172,7 @@ export class HubHomes {
     this.handOvers = new HandOvers({
       ...{ homes: this.homes, parts, computer: () => this.computer },
       send: (hub, path, message) =>
-        this.hops.ask(hub, path, facts, AbortSignal.timeout(sendMs), message),
+        this.hops.ask(hub, path, facts, timeoutSignal(world, sendMs), message),
       sendEvent: (hubId, event) => {
         const isOpen = this.#control.isOpen(hubId);
         if (isOpen) this.#control.say(hubId, "event", event);
@@ -179,7 +185,8 @@ export class HubHomes {
     });
     this.places = new HubPlaces({
       ...{ self, homes: this.homes, hops: this.hops, control: this.#control },
-      ...{ deliveries: this.deliveries, nowMs, isDraining: parts.isDraining },
+      ...{ deliveries: this.deliveries, flushing: parts.flushing },
+      ...{ nowMs, isDraining: parts.isDraining },
       refuseAtLimit: parts.refuseAtLimit,
       isNear: (hubId) => this.roll.hubs.isOnThisComputer(hubId),
       begins: (requestId, hubId) => this.handOvers.events.piped(requestId, hubId),

@@ -1,5 +1,4 @@
 import { createRequestSchemas, resolveLimits, systemWorld } from "@roomhub/protocol";
-import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import { createClock, startSweep, type SweepTasks } from "./clock.ts";
 import { Throttle } from "./credentials/throttle.ts";
@@ -34,7 +33,7 @@ import { StoredResponses } from "./inference/stored-responses.ts";
 import { Senders } from "./inference/sender/senders.ts";
 import type { Hub, HubAddress } from "./hub-api.ts";
 import { createKeyedHash, fingerprintKey } from "./credentials/secret.ts";
-import { listen, type Listening } from "./listen.ts";
+import { type Listening, listenOnPort } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
 import { OneByOne } from "./one-by-one.ts";
 import type { OperationContext } from "./operations/context.ts";
@@ -112,9 +111,12 @@ interface Life {
 /** What every other part is made with. */
 function createBasis(options: HubOptions) {
   const limits = resolveLimits(options.limits);
-  const clock = createClock(options.time ?? systemWorld);
+  const source = options.world ?? systemWorld;
+  const clock = createClock(source);
+  const { world } = clock;
+  const nowMs = () => world.monotonicMs();
   const write = options.writeLog ?? ((lines: string) => void process.stdout.write(lines));
-  const lines = createLineWriter(write, (flush) => void setTimeout(flush, logDelayMs));
+  const lines = createLineWriter(write, (flush) => void world.setTimeout(flush, logDelayMs));
   const log = createLog(
     options.logFormat ?? "silent",
     (line) => lines.write(line),
@@ -122,22 +124,25 @@ function createBasis(options: HubOptions) {
   );
   const registry = new Registry();
   const roomPasswords = new Map<string, RoomPassword>();
-  const passwordKeeper = createPasswordKeeper();
+  const passwordKeeper = createPasswordKeeper(world);
   const store = options.store ?? memoryRoomStore();
   const secret = options.cluster?.secret;
   return {
-    ...{ options, limits, clock, lines, log, registry, roomPasswords, passwordKeeper },
-    nowMs: () => clock.nowMs(),
-    wallMs: () => clock.wallMs(),
-    bootId: randomBytes(4).toString("hex"),
+    ...{ options, limits, source, clock, world, lines, log },
+    ...{ registry, roomPasswords, passwordKeeper, nowMs },
+    wallMs: () => world.wallMs(),
+    bootId: Buffer.from(world.randomBytes(4)).toString("hex"),
     version: packageVersion(),
     ownership: options.ownership ?? ("compat" as const),
     vault: new AuthHeaderVault(),
-    keyedHash: createKeyedHash(secret === undefined ? undefined : fingerprintKey(secret)),
+    keyedHash: createKeyedHash(
+      secret === undefined ? world.randomBytes(32) : fingerprintKey(secret),
+    ),
     rooms: new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log),
     queues: new RoomQueues(limits.queuePerRoom),
     inFlight: new InFlight(),
     tunnels: new TunnelRegistry(),
+    flushing: new FlushingResponses(limits.clientStallMs, nowMs),
   };
 }
 
@@ -156,8 +161,9 @@ function partsForHomes(basis: Basis, life: Life, parts: () => HubParts): HomesPa
   };
 }
 
-function createEvents({ bootId, limits, log, nowMs, wallMs }: Basis, homes: HubHomes | undefined) {
-  const batch = createBatch(eventGapMs, () => systemWorld.monotonicMs());
+function createEvents(basis: Basis, homes: HubHomes | undefined) {
+  const { world, bootId, limits, log, nowMs, wallMs } = basis;
+  const batch = createBatch(world, eventGapMs);
   const bus = new EventBus(bootId, batch, () => homes?.events.tick());
   const emit = createEmitter(bus, log, wallMs, nowMs, homes?.handOvers.events.divert);
   return { bus, emit, streams: new EventStreams(bus, limits, nowMs) };
@@ -165,13 +171,13 @@ function createEvents({ bootId, limits, log, nowMs, wallMs }: Basis, homes: HubH
 
 /** The ways to participants: tunnels, and endpoints that the hub dials. */
 function createPaths(basis: Basis, homes: HubHomes | undefined, parts: () => HubParts) {
-  const { options, limits, log, nowMs, registry, tunnels, vault } = basis;
+  const { options, limits, log, world, nowMs, registry, tunnels, vault } = basis;
   const operations = () => parts().operations;
   const hubId = homes?.self.hubId;
   const endsWithHub = (connection: object) => homes?.endsWithHub(connection) === true;
-  const sessions = new ResumableSessions(hubId === undefined ? "" : `${hubId}-`);
+  const sessions = new ResumableSessions(world, hubId === undefined ? "" : `${hubId}-`);
   const upstreams = new UpstreamDirectory({
-    ...{ tunnels, vault, nowMs },
+    ...{ tunnels, vault, world },
     isDirectEnabled: options.direct ?? true,
     addresses: new MachineAddresses(interfaceAddresses, nowMs),
     connectTimeoutMs: limits.connectMs,
@@ -180,14 +186,17 @@ function createPaths(basis: Basis, homes: HubHomes | undefined, parts: () => Hub
     isPresent: (participant) => registry.isCurrent(participant),
     report: (participant, report) => directReported(operations(), participant, report),
   });
-  const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
-    opening: (participant) => admitTunnel(operations(), participant),
-    resuming: (participant, session) => admitResume(operations(), participant, session),
-    reported: (participant, report) => tunnelReported(operations(), participant, report),
-    bug: (error) => log.bug("a tunnel callback failed", error),
-    homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
-    endsWithHub,
-  });
+  const acceptTunnel = createTunnelAcceptor(
+    { world, registry: tunnels, sessions, limits },
+    {
+      opening: (participant) => admitTunnel(operations(), participant),
+      resuming: (participant, session) => admitResume(operations(), participant, session),
+      reported: (participant, report) => tunnelReported(operations(), participant, report),
+      bug: (error) => log.bug("a tunnel callback failed", error),
+      homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
+      endsWithHub,
+    },
+  );
   return { upstreams, sessions, acceptTunnel, endsWithHub };
 }
 
@@ -218,8 +227,6 @@ function createOperations(
     trials: new Trials(),
     budgetUpdates: new BudgetUpdates(),
     loadedUpdates: new LoadedUpdates(),
-    newUuid: () => randomUUID(),
-    randomBelow: (bound) => randomInt(bound),
     rooms: homes?.rooms ?? rooms,
     changes: new OneByOne(),
     registrations: homes?.registrations,
@@ -234,11 +241,11 @@ function createServing(
   homes: HubHomes | undefined,
   operations: OperationContext,
 ) {
-  const { options, limits, log, nowMs, registry, keyedHash, wallMs, upstreams } = parts;
-  const { bootId, emit, queues, inFlight, bus, endsWithHub } = parts;
+  const { options, limits, log, world, nowMs, registry, keyedHash, wallMs, upstreams } = parts;
+  const { bootId, emit, queues, inFlight, bus, flushing, endsWithHub } = parts;
   const dispatch: DispatchDeps = {
     ...{ bootId, limits, nowMs, emit, queues, inFlight },
-    random: options.random ?? Math.random,
+    random: () => world.random(),
     detail: bus.detail,
     storedResponses: new StoredResponses(limits.responsesPerRoom),
     isLeaving: homes && ((roomCode) => homes.homes.isLeaving(roomCode)),
@@ -258,14 +265,13 @@ function createServing(
     findRoom: (code) => registry.room(code),
     senders: new Senders(keyedHash),
   };
-  const flushing = new FlushingResponses(limits.clientStallMs, nowMs);
   const requestsStreamUsage = options.streamUsage ?? true;
-  const newRequestId = createRequestIds();
+  const newRequestId = createRequestIds(world);
   const responseSockets = new ResponseSockets({
-    ...{ inference, limits, flushing, requestsStreamUsage, newRequestId, endsWithHub },
+    ...{ world, inference, limits, flushing, requestsStreamUsage, newRequestId, endsWithHub },
     reportBug: (error) => log.bug("a turn on a socket failed", error),
   });
-  return { inference, flushing, requestsStreamUsage, newRequestId, responseSockets };
+  return { inference, requestsStreamUsage, newRequestId, responseSockets };
 }
 
 function createHttp(
@@ -274,8 +280,8 @@ function createHttp(
   homes: HubHomes | undefined,
   operations: OperationContext,
 ) {
-  const { options, limits, version, nowMs, wallMs, sessions, flushing } = parts;
-  const handedOut = options.handout && new HandedOut(options.handout, version, flushing);
+  const { options, limits, version, world, nowMs, wallMs, sessions, flushing } = parts;
+  const handedOut = options.handout && new HandedOut(world, options.handout, version, flushing);
   const startedMs = nowMs();
   const peers = peerReader(parts);
   const front: FrontDeps = {
@@ -329,10 +335,15 @@ interface HubParts extends Basis, Events, HubPaths, Serving {
 }
 
 async function open(parts: HubParts, life: Life): Promise<HubAddress> {
-  const { options, homes, rooms, server, clock, limits } = parts;
+  const { options, homes, rooms, server, world, clock, limits } = parts;
   // Rooms first: a hub that serves before it knows its rooms would reject every client.
   await (homes === undefined ? rooms.load() : homes.open());
-  const listening = await listen(server, options.host, options.port ?? DEFAULT_PORT);
+  const listening = await (options.listen ?? listenOnPort)(
+    world,
+    server,
+    options.host,
+    options.port ?? DEFAULT_PORT,
+  );
   const stopSweep = startSweep(clock, limits.sweepIntervalMs, sweepTasks(parts));
   life.listening = { ...listening, stopSweep };
   const { host, port } = listening;
@@ -370,18 +381,18 @@ function sweepTasks(parts: HubParts): SweepTasks {
 }
 
 async function shutDown(parts: HubParts, life: Life): Promise<{ cut: number }> {
-  const { homes, inFlight, limits, tunnels, bus, upstreams, responseSockets } = parts;
+  const { world, homes, inFlight, limits, tunnels, bus, upstreams, responseSockets } = parts;
   life.isDraining = true;
   responseSockets.drain();
   const whenEmpty = (homes?.drained() ?? Promise.resolve()).then(() => inFlight.emptied());
-  await withinMs(whenEmpty, limits.drainMs);
+  await withinMs(world, whenEmpty, limits.drainMs);
   // Not before: requests that wait, and retries, still need a tunnel that takes them.
   tunnels.goAway("the hub is stopping");
   const cut = inFlight.cutAll(
     new HubError("hub_shutting_down", "The hub stopped before the response was complete."),
   );
   // A spread pause, so that thousands of watchers do not come back in one instant.
-  bus.endAll(() => randomInt(1_000, 5_000));
+  bus.endAll(() => 1_000 + Math.floor(4_000 * world.random()));
   tunnels.closeAll("the hub is stopping");
   // Before the homes: late requests are piped, and other hubs learn where they go now.
   await life.listening?.close(shutdownGraceMs);

@@ -1,10 +1,23 @@
+import { pause, timeoutSignal, type World } from "@roomhub/protocol";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import { setImmediate as nextTurn, setTimeout as passed } from "node:timers/promises";
 
 /** Both families of this machine, so that `localhost` works whatever it resolves to. */
 const loopback = ["127.0.0.1", "::1"] as const;
+
+/**
+ * Where the HTTP server gets its connections from. A simulation binds nothing: `server.emit("connection", stream)`.
+ *
+ * @param host - undefined: this machine only
+ * @param port - 0 for any
+ */
+export type Listen = (
+  world: World,
+  server: Server,
+  host: string | undefined,
+  port: number,
+) => Promise<Listening>;
 
 export interface Listening {
   host: string;
@@ -26,12 +39,13 @@ const unusedMs = 100;
  *
  * @throws NodeJS.ErrnoException `EADDRINUSE` and its like, of the first address
  */
-export async function listen(
+export async function listenOnPort(
+  world: World,
   server: Server,
   host: string | undefined,
   port: number,
 ): Promise<Listening> {
-  const connections = new Connections(server);
+  const connections = new Connections(world, server);
   const first = host ?? loopback[0];
   await listenOn(server, first, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -41,7 +55,7 @@ export async function listen(
     port: bound,
     async close(graceMs) {
       // Accept connections that already wait at the port: the system would reset them.
-      await nextTurn();
+      await new Promise<void>((resolve) => world.setImmediate(resolve));
       // Close only the ports: Server's own close() would also drop clients that have not read their whole response.
       NetServer.prototype.close.call(server);
       second?.close();
@@ -53,10 +67,12 @@ export async function listen(
 
 /** All connections of a server, of both families, WebSockets included. */
 class Connections {
+  readonly #world: World;
   readonly #server: Server;
   readonly #open = new Set<Socket>();
 
-  constructor(server: Server) {
+  constructor(world: World, server: Server) {
+    this.#world = world;
     this.#server = server;
     server.on("connection", (socket) => {
       this.#open.add(socket);
@@ -65,20 +81,20 @@ class Connections {
   }
 
   async close(graceMs: number): Promise<void> {
-    const startMs = performance.now();
-    const passedMs = () => performance.now() - startMs;
-    this.#closeQuiet(passedMs());
-    while (this.#open.size > 0 && passedMs() < graceMs) {
-      await passed(closingStepMs);
-      this.#closeQuiet(passedMs());
+    const unusedOver = timeoutSignal(this.#world, unusedMs);
+    const graceOver = timeoutSignal(this.#world, graceMs);
+    this.#closeQuiet(unusedOver);
+    while (this.#open.size > 0 && !graceOver.aborted) {
+      await pause(this.#world, closingStepMs);
+      this.#closeQuiet(unusedOver);
     }
     for (const socket of this.#open) socket.destroy();
   }
 
-  #closeQuiet(passedMs: number): void {
+  #closeQuiet(unusedOver: AbortSignal): void {
     const open = [...this.#open];
     const unused = open.filter((socket) => socket.bytesRead === 0);
-    if (unused.length > 0 && passedMs < unusedMs) return;
+    if (unused.length > 0 && !unusedOver.aborted) return;
     // A browser opens connections in advance.
     for (const socket of unused) socket.destroy();
     // Node counts a response as finished when the socket has it, even while most of it is still in the socket's buffer.

@@ -1,5 +1,6 @@
-import type { Limits, TimeSource } from "@roomhub/protocol";
+import type { Limits, World } from "@roomhub/protocol";
 import type { ClusterDirectory } from "./cluster/directory.ts";
+import type { Listen } from "./listen.ts";
 import type { Handout } from "./http/handed-out.ts";
 import type { LogFormat } from "./log.ts";
 import type { OwnershipMode } from "./operations/context.ts";
@@ -58,8 +59,8 @@ export interface HubOptions {
   logFormat?: LogFormat | undefined;
   /** where log lines go, one or more at once, each with its end; stdout when left out */
   writeLog?: ((lines: string) => void) | undefined;
-  /** for tests */
-  time?: TimeSource | undefined;
-  /** uniform in `[0, 1)`, for tests */
-  random?: (() => number) | undefined;
+  /** time, timers and randomness; the system's when left out */
+  world?: World | undefined;
+  /** binds the HTTP server; left out: {@link listenOnPort} */
+  listen?: Listen | undefined;
 }

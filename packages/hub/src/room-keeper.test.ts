@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
 import { noAliases } from "./domain/aliases/alias-table.ts";
@@ -47,7 +48,7 @@ function keeping(store: NotedStore) {
   const passwords = new Map<string, RoomPassword>();
   const lines: string[] = [];
   const log = createLog("text", (line) => lines.push(String(line)));
-  const keeper = new RoomKeeper(store, registry, passwords, createPasswordKeeper(), log);
+  const keeper = new RoomKeeper(store, registry, passwords, createPasswordKeeper(systemWorld), log);
   return { keeper, registry, passwords, lines };
 }
 

@@ -1,9 +1,8 @@
+import { pause, type World } from "@roomhub/protocol";
+
 /** Waits for `work`, at most for so many ms. */
-export async function withinMs(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
+export async function withinMs(world: World, work: Promise<void>, ms: number): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work, pause(world, ms, done.signal)]);
+  done.abort();
 }

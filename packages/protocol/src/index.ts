@@ -152,4 +152,11 @@ export {
 export { escapeUnprintable, isDeeperThan, printable, utf8Length } from "./text.ts";
 export { findUsage, mergeUsage, readUsage, tokensPerSecond, type Usage } from "./usage.ts";
 export { systemWorld } from "./system-world.ts";
-export { pause, type Timer, type TimeSource, timeoutSignal, type World } from "./world.ts";
+export {
+  pause,
+  randomBelow,
+  type Timer,
+  type TimeSource,
+  timeoutSignal,
+  type World,
+} from "./world.ts";

@@ -22,60 +22,60 @@ export class SimulatedWorld implements World {
     this.#startMs = startMs;
   }
 
-  monotonicMs(): number {
+  readonly monotonicMs = (): number => {
     return this.#nowMs;
-  }
+  };
 
-  wallMs(): number {
+  readonly wallMs = (): number => {
     return this.#startMs + this.#nowMs + this.asleepMs;
-  }
+  };
 
   /** Mulberry32. */
-  random(): number {
+  readonly random = (): number => {
     this.#seed = (this.#seed + 0x6d2b79f5) | 0;
     let bits = Math.imul(this.#seed ^ (this.#seed >>> 15), this.#seed | 1);
     bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
     return ((bits ^ (bits >>> 14)) >>> 0) / 0x1_0000_0000;
-  }
+  };
 
-  randomUUID(): string {
+  readonly randomUUID = (): string => {
     this.#uuids += 1;
     return `00000000-0000-4000-8000-${this.#uuids.toString(16).padStart(12, "0")}`;
-  }
+  };
 
-  randomBytes(count: number): Uint8Array {
+  readonly randomBytes = (count: number): Uint8Array => {
     return Uint8Array.from({ length: count }, () => Math.floor(this.random() * 256));
-  }
+  };
 
-  setTimeout(task: () => void, ms: number): Timer {
+  readonly setTimeout = (task: () => void, ms: number): Timer => {
     return this.#wait(task, ms, undefined);
-  }
+  };
 
-  clearTimeout(timer: Timer | undefined): void {
+  readonly clearTimeout = (timer: Timer | undefined): void => {
     this.#timers.delete(timer as Waiting);
-  }
+  };
 
-  setInterval(task: () => void, ms: number): Timer {
+  readonly setInterval = (task: () => void, ms: number): Timer => {
     return this.#wait(task, ms, Math.max(1, ms));
-  }
+  };
 
-  clearInterval(timer: Timer | undefined): void {
+  readonly clearInterval = (timer: Timer | undefined): void => {
     this.#timers.delete(timer as Waiting);
-  }
+  };
 
-  setImmediate(task: () => void): Timer {
+  readonly setImmediate = (task: () => void): Timer => {
     const waiting = { dueMs: this.#nowMs, task, everyMs: undefined };
     this.#immediates.add(waiting);
     return waiting;
-  }
+  };
 
-  clearImmediate(timer: Timer | undefined): void {
+  readonly clearImmediate = (timer: Timer | undefined): void => {
     this.#immediates.delete(timer as Waiting);
-  }
+  };
 
-  unref(timer: Timer): Timer {
+  readonly unref = (timer: Timer): Timer => {
     return timer;
-  }
+  };
 
   /** How many timeouts and intervals wait. */
   get timers(): number {

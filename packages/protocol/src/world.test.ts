@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { SimulatedWorld } from "./simulated-world.fixture.ts";
 import { systemWorld } from "./system-world.ts";
-import { pause, timeoutSignal } from "./world.ts";
+import { pause, randomBelow, timeoutSignal, type World } from "./world.ts";
 
 test("a pause ends when its time has passed", async () => {
   const world = new SimulatedWorld();
@@ -56,4 +56,14 @@ test("the system's world runs what is not cleared", async () => {
   await new Promise<void>((resolve) => systemWorld.unref(systemWorld.setTimeout(resolve, 2)));
   await new Promise<void>((resolve) => systemWorld.setImmediate(resolve));
   expect(ran).not.toHaveBeenCalled();
+});
+
+test("a number below a bound is as likely as any other: bytes that would favour small ones are drawn again", () => {
+  const bytes = [255, 248, 247, 0];
+  const world: World = {
+    ...systemWorld,
+    randomBytes: () => Uint8Array.from([bytes.shift() ?? 0]),
+  };
+  expect([randomBelow(world, 31), randomBelow(world, 31)]).toEqual([30, 0]);
+  expect(bytes).toEqual([]);
 });

@@ -10,7 +10,8 @@ export type Timer = object | number;
 
 /**
  * Time, timers and randomness. What needs them takes a world as an argument, so that a test can run hours of it in
- * milliseconds, the same way each time. Its members are named after what they do on a platform: `systemWorld`.
+ * milliseconds, the same way each time. Its members are named after what they do on a platform: `systemWorld`. They do
+ * not use `this`, so a copy of a world may replace some of them.
  */
 export interface World extends TimeSource {
   /** 0 ≤ x < 1; not for secrets */
@@ -41,6 +42,16 @@ export function pause(world: World, ms: number, signal?: AbortSignal): Promise<v
     const timer = world.setTimeout(end, ms);
     signal?.addEventListener("abort", end);
   });
+}
+
+/** A uniform integer in `[0, bound)`, unpredictable. @param bound - at most 256 */
+export function randomBelow(world: World, bound: number): number {
+  // The bytes above the highest multiple would favour small numbers.
+  const end = 256 - (256 % bound);
+  for (;;) {
+    const [byte = end] = world.randomBytes(1);
+    if (byte < end) return byte % bound;
+  }
 }
 
 /** As `AbortSignal.timeout()`: aborts with a `TimeoutError` after so many ms, and keeps no process running. */

@@ -22,7 +22,7 @@ export async function openLab(limits: Partial<Limits>, behave?: Behave) {
   const time = createManualTime();
   const provider = await startFakeProvider({ behave });
   const hub = await startTestHub({
-    time: time.source,
+    world: time.world,
     limits: { ...QUICK_SWEEP, drainMs: 0, offlineAfterMs: 1e9, ...limits },
   });
   const code = await hub.createRoom();

@@ -1,9 +1,10 @@
+import { systemWorld, type World } from "@roomhub/protocol";
 import { within } from "../waiting.ts";
 
 /** A hub's clock, moved by hand. */
 export interface ManualTime {
-  /** the hub's `time` option */
-  source: { monotonicMs(): number; wallMs(): number };
+  /** the hub's `world` option: its timers wait for real */
+  world: World;
   /** Moves on in small steps, each seen by the hub's sweep: a leap would look like a frozen hub and be forgiven. */
   advance(ms: number): Promise<void>;
   /** Moves on at once, as when the hub's machine slept. */
@@ -18,24 +19,25 @@ const epochMs = Date.parse("2030-01-01T00:00:00Z");
 /** @param stepMs - at most 2,000, or each step looks like a freeze */
 export function createManualTime(stepMs = 500): ManualTime {
   let nowMs = 0;
-  let wakeReaders: (() => void)[] = [];
-  const nextRead = () => new Promise<void>((resolve) => wakeReaders.push(resolve));
+  let swept = Promise.withResolvers<void>();
   async function moveOn(ms: number): Promise<void> {
     nowMs += ms;
-    await within(nextRead(), "the hub's sweep");
-    // The reader was in the middle of its work: let it finish.
+    await within(swept.promise, "the hub's sweep");
+    // It may have left work to the end of this turn.
     await new Promise((resolve) => setImmediate(resolve));
   }
 
   return {
-    source: {
-      monotonicMs() {
-        const waiting = wakeReaders;
-        wakeReaders = [];
-        for (const wake of waiting) wake();
-        return nowMs;
-      },
+    world: {
+      ...systemWorld,
+      monotonicMs: () => nowMs,
       wallMs: () => epochMs + nowMs,
+      setInterval: (task, ms) =>
+        systemWorld.setInterval(() => {
+          task();
+          swept.resolve();
+          swept = Promise.withResolvers();
+        }, ms),
     },
     async advance(ms) {
       for (let left = ms; left > 0; left -= stepMs) await moveOn(Math.min(stepMs, left));

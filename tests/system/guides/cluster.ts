@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { LIMITS } from "@roomhub/protocol";
+import { LIMITS, systemWorld, type World } from "@roomhub/protocol";
 import { expect, vi } from "vitest";
 import { WebSocket } from "ws";
 import { parseAllDocuments } from "yaml";
@@ -271,11 +271,14 @@ async function useAllPermissions(block: string): Promise<void> {
 
   const actions: (() => void)[] = [];
   let nowMs = 0;
-  const every = (_intervalMs: number, action: () => void) => {
-    actions.push(action);
-    return () => {};
+  const world: World = {
+    ...systemWorld,
+    monotonicMs: () => nowMs,
+    setInterval: (action) => actions.push(action),
+    unref: (timer) => timer,
+    clearInterval: () => undefined,
   };
-  const one = await open({ every, nowMs: () => nowMs });
+  const one = await open({ world });
   const other = await open();
   one.directory.announce(() => aPresence("00000000000000aa"));
   await other.replica.until("the hub", () => other.replica.hubs.size === 1);

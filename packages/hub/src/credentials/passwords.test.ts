@@ -1,9 +1,10 @@
+import { systemWorld } from "@roomhub/protocol";
 import { scryptSync } from "node:crypto";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { createPasswordKeeper } from "./passwords.ts";
 
-const keeper = createPasswordKeeper();
+const keeper = createPasswordKeeper(systemWorld);
 const swordfish = await keeper.fromPassword("swordfish");
 
 test("the password of a new room is checked without scrypt", () => {
@@ -24,7 +25,7 @@ test("two rooms with the same password have different digests on disk", async ()
 });
 
 test("the password of a room from disk is checked by scrypt until the right one came once", async () => {
-  const room = createPasswordKeeper().fromStored(swordfish.stored);
+  const room = createPasswordKeeper(systemWorld).fromStored(swordfish.stored);
   expect(room.stored).toBe(swordfish.stored);
   expect(room.quickly("swordfish")).toBeUndefined();
   await expect(room.slowly("tuna")).resolves.toBe(false);
@@ -66,7 +67,10 @@ test("printing a room's password or a keeper shows nothing of it", async () => {
 });
 
 test("the random bytes are the caller's to choose", async () => {
-  const fixed = createPasswordKeeper({ randomBytes: (size) => new Uint8Array(size) });
+  const fixed = createPasswordKeeper({
+    ...systemWorld,
+    randomBytes: (count) => new Uint8Array(count),
+  });
   const room = await fixed.fromPassword("swordfish");
   expect(room.stored).toContain(`$${"A".repeat(22)}$`);
 });

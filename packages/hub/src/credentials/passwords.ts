@@ -1,4 +1,5 @@
-import { createHmac, randomBytes as systemRandomBytes, timingSafeEqual, scrypt } from "node:crypto";
+import type { World } from "@roomhub/protocol";
+import { createHmac, timingSafeEqual, scrypt } from "node:crypto";
 import { parseStoredDigest } from "../stored-digest.ts";
 
 /**
@@ -23,20 +24,15 @@ export interface PasswordKeeper {
   fromStored(digest: string): RoomPassword;
 }
 
-interface PasswordKeeperOptions {
-  randomBytes?: ((size: number) => Uint8Array) | undefined;
-}
-
 /** One per hub: it owns the key of the digests in memory. */
-export function createPasswordKeeper(options: PasswordKeeperOptions = {}): PasswordKeeper {
-  const randomBytes = options.randomBytes ?? systemRandomBytes;
-  const hasher = new KeyedHasher(randomBytes(32));
+export function createPasswordKeeper(world: World): PasswordKeeper {
+  const hasher = new KeyedHasher(world.randomBytes(32));
   // Several at once would fill libuv's four threads, which checks, files and name lookups need too.
   let lastDigest: Promise<unknown> = Promise.resolve();
   return {
     async fromPassword(password) {
       const digest = hasher.digest(password);
-      const stored = lastDigest.then(() => digestPassword(password, randomBytes));
+      const stored = lastDigest.then(() => digestPassword(password, world));
       lastDigest = stored.catch(() => {}); // the creation of this room fails by it, not the next one
       return new KeptPassword(hasher, await stored, digest);
     },
@@ -99,11 +95,8 @@ interface ReadyDigest {
 }
 
 /** @returns `scrypt$N$r$p$salt$hash`, salt and hash in base64url: what may be written to disk */
-async function digestPassword(
-  password: string,
-  randomBytes: (size: number) => Uint8Array,
-): Promise<string> {
-  const salt = Buffer.from(randomBytes(saltBytes));
+async function digestPassword(password: string, world: World): Promise<string> {
+  const salt = Buffer.from(world.randomBytes(saltBytes));
   const hash = await runScrypt(password, salt, cost);
   return ["scrypt", cost.N, cost.r, cost.p, base64url(salt), base64url(hash)].join("$");
 }

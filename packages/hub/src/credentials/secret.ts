@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { createHmac, hkdfSync } from "node:crypto";
 
 const redacted = "[redacted]";
 
@@ -39,8 +39,8 @@ export class Secret {
  */
 type KeyedHash = (purpose: string, value: string) => string;
 
-/** @param key - 32 bytes; random when absent */
-export function createKeyedHash(key: Uint8Array = randomBytes(32)): KeyedHash {
+/** @param key - 32 bytes */
+export function createKeyedHash(key: Uint8Array): KeyedHash {
   return (purpose, value) =>
     createHmac("sha256", key).update(`${purpose}\0${value}`).digest("hex").slice(0, 16);
 }

@@ -1,4 +1,5 @@
-import { createHash, randomBytes as systemRandomBytes, timingSafeEqual } from "node:crypto";
+import type { World } from "@roomhub/protocol";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { Secret } from "./secret.ts";
 
 const beginning = "rhp_";
@@ -16,28 +17,22 @@ export interface MintedToken {
 }
 
 /** @returns a token of `rhp_` and 32 random bytes in base64url. Contract §3 */
-export function mintToken(
-  randomBytes: (size: number) => Uint8Array = systemRandomBytes,
-): MintedToken {
-  return mint(beginning, randomBytes);
+export function mintToken(world: World): MintedToken {
+  return mint(world, beginning);
 }
 
 /** @returns `rhc_` and 32 random bytes in base64url: shows its owner's requests, and nothing else. Contract §3 */
-export function mintClientKey(
-  randomBytes: (size: number) => Uint8Array = systemRandomBytes,
-): MintedToken {
-  return mint(clientKeyBeginning, randomBytes);
+export function mintClientKey(world: World): MintedToken {
+  return mint(world, clientKeyBeginning);
 }
 
 /** @returns `rhh_` and 32 random bytes in base64url: shows who created a room. Contract §3 */
-export function mintHostToken(
-  randomBytes: (size: number) => Uint8Array = systemRandomBytes,
-): MintedToken {
-  return mint(hostTokenBeginning, randomBytes);
+export function mintHostToken(world: World): MintedToken {
+  return mint(world, hostTokenBeginning);
 }
 
-function mint(prefix: string, randomBytes: (size: number) => Uint8Array): MintedToken {
-  const token = prefix + Buffer.from(randomBytes(32)).toString("base64url");
+function mint(world: World, prefix: string): MintedToken {
+  const token = prefix + Buffer.from(world.randomBytes(32)).toString("base64url");
   return { token: new Secret(token), digest: digestOf(token) };
 }
 

@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { type Duplex, duplexPair } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { ControlSockets, type HopNote } from "./control.ts";
@@ -36,7 +37,7 @@ function twoHubs() {
     const said: string[] = [];
     const notes: HopNote[] = [];
     const control = new ControlSockets({
-      ...{ self, nowMs: () => nowMs },
+      ...{ self, world: { ...systemWorld, monotonicMs: () => nowMs } },
       dialler: {
         async dial(target: HopTarget) {
           network.dials.push(`${self.hubId.slice(-2)} to ${target.hubId.slice(-2)}`);

@@ -1,3 +1,4 @@
+import type { World } from "@roomhub/protocol";
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
 import { closeSoon } from "./close-soon.ts";
@@ -21,7 +22,7 @@ export interface ControlOptions {
   onReset: (hubId: string) => void;
   /** Once for each, in their order, over however many connections they came. */
   onNote: (note: HopNote) => void;
-  nowMs: () => number;
+  world: World;
 }
 
 /** Sent when there is nothing else to say. */
@@ -74,7 +75,7 @@ export class ControlSockets {
   isOpen(hubId: string): boolean {
     const peer = this.#present.get(hubId);
     if (peer?.socket === undefined) return false;
-    return this.#options.nowMs() - peer.heardMs <= silentMs;
+    return this.#nowMs() - peer.heardMs <= silentMs;
   }
 
   problemOf(hubId: string): string | undefined {
@@ -124,12 +125,12 @@ export class ControlSockets {
     if (peer.notes.push(note) >= maxNotes) this.#flush();
     if (this.#isFlushDue) return;
     this.#isFlushDue = true;
-    setImmediate(() => this.#flush());
+    this.#options.world.setImmediate(() => this.#flush());
   }
 
   /** Four times a second. */
   tick(): void {
-    const nowMs = this.#options.nowMs();
+    const nowMs = this.#nowMs();
     for (const [key, peer] of this.#peers) {
       const { socket, outbox, dialAtMs } = peer;
       if (socket !== undefined) {
@@ -146,7 +147,7 @@ export class ControlSockets {
   close(): void {
     this.#flush();
     this.#isClosed = true;
-    for (const socket of this.#sockets) closeSoon(socket);
+    for (const socket of this.#sockets) closeSoon(this.#options.world, socket);
     this.#present.clear();
     this.#peers.clear();
   }
@@ -158,10 +159,14 @@ export class ControlSockets {
     const peer: Peer = {
       ...{ hub, outbox: new Outbox<{ notes: HopNote[] }>(), target: undefined, socket: undefined },
       ...{ isDialled: false, notes: [], dialAtMs: undefined, problem: undefined },
-      ...{ heardMs: this.#options.nowMs(), saidMs: 0 },
+      ...{ heardMs: this.#nowMs(), saidMs: 0 },
     };
     this.#peers.set(key, peer);
     return peer;
+  }
+
+  #nowMs(): number {
+    return this.#options.world.monotonicMs();
   }
 
   #flush(): void {
@@ -176,12 +181,12 @@ export class ControlSockets {
   }
 
   #write(peer: Peer, line: string): void {
-    peer.saidMs = this.#options.nowMs();
+    peer.saidMs = this.#nowMs();
     peer.socket?.write(line);
   }
 
   #dial(peer: Peer): void {
-    const { dialler, nowMs } = this.#options;
+    const { dialler } = this.#options;
     const { target } = peer;
     if (target === undefined) return;
     peer.dialAtMs = undefined;
@@ -190,13 +195,13 @@ export class ControlSockets {
       (error: unknown) => {
         if (peer.target === undefined || peer.socket !== undefined) return;
         peer.problem = error instanceof Error ? error.message : String(error);
-        peer.dialAtMs = nowMs() + redialMs;
+        peer.dialAtMs = this.#nowMs() + redialMs;
       },
     );
   }
 
   #opened(peer: Peer, socket: Duplex, isDialled: boolean): void {
-    const { self, onOpen, nowMs } = this.#options;
+    const { self, onOpen } = this.#options;
     const { hub, outbox, socket: before } = peer;
     // Of two that were dialled at the same time, both hubs keep that of the hub with the lower id.
     const isOwnTurn = self.hubId < hub.hubId;
@@ -204,11 +209,11 @@ export class ControlSockets {
       before !== undefined && peer.isDialled === isOwnTurn && isDialled !== isOwnTurn;
     const isUnwanted = this.#isClosed || (isDialled && peer.target === undefined);
     socket.on("error", ignore);
-    if (isUnwanted || (isSecond && nowMs() - peer.heardMs <= beatMs + redialMs)) {
+    if (isUnwanted || (isSecond && this.#nowMs() - peer.heardMs <= beatMs + redialMs)) {
       socket.destroy();
       return;
     }
-    Object.assign(peer, { socket, isDialled, heardMs: nowMs(), problem: undefined });
+    Object.assign(peer, { socket, isDialled, heardMs: this.#nowMs(), problem: undefined });
     peer.dialAtMs = undefined;
     this.#sockets.add(socket);
     before?.destroy();
@@ -217,7 +222,7 @@ export class ControlSockets {
     socket.on("data", (chunk: Buffer) => {
       // Of a connection that another one has replaced, the other one says it again.
       if (peer.socket !== socket) return;
-      peer.heardMs = nowMs();
+      peer.heardMs = this.#nowMs();
       if (!read(chunk)) socket.destroy();
     });
     // A socket that a server accepted stays half open: its end would be noticed at the second beat after it.
@@ -232,7 +237,7 @@ export class ControlSockets {
     peer.socket = undefined;
     peer.outbox.closed();
     if (peer.target === undefined || this.#isClosed) return;
-    peer.dialAtMs = this.#options.nowMs();
+    peer.dialAtMs = this.#nowMs();
     this.#options.onReset(peer.hub.hubId);
   }
 }

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { HopDialler, type HopTarget } from "./dial.ts";
-import { ada, bob, listening, refusingUrl, secret, startAcceptor, wallMs } from "./hop.fixture.ts";
+import { ada, bob, listening, refusingUrl, secret, startAcceptor, world } from "./hop.fixture.ts";
 
 /** A hub that takes connections, and those that it has. */
 async function startBob(stack: AsyncDisposableStack) {
@@ -20,7 +20,7 @@ const dial = (
   target: HopTarget,
   options: Partial<ConstructorParameters<typeof HopDialler>[0]> = {},
 ) =>
-  new HopDialler({ self: ada, secret, wallMs, onRefused() {}, ...options }).dial(target, "control");
+  new HopDialler({ self: ada, secret, world, onRefused() {}, ...options }).dial(target, "control");
 
 describe("a dialled hub", () => {
   test("has a connection that both have proven, with all that is said on it", async () => {
@@ -36,8 +36,8 @@ describe("a dialled hub", () => {
     await using stack = new AsyncDisposableStack();
     const { target, accepted } = await startBob(stack);
     let looks = 0;
-    const late = () => wallMs() + ((looks += 1), 3_600_000);
-    const dialler = new HopDialler({ self: ada, secret, wallMs: late, onRefused() {} });
+    const late = { ...world, wallMs: () => world.wallMs() + ((looks += 1), 3_600_000) };
+    const dialler = new HopDialler({ self: ada, secret, world: late, onRefused() {} });
     (await dialler.dial(target, "control")).destroy();
     const before = looks;
     (await dialler.dial(target, "requests")).destroy();

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { timeoutSignal, type World } from "@roomhub/protocol";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
@@ -21,8 +21,7 @@ export interface HopTarget extends HopHub {
 export interface DiallerOptions {
   self: HubIdentity;
   secret: Uint8Array;
-  /** epoch ms */
-  wallMs: () => number;
+  world: World;
   /** Its computer says that nothing listens there. */
   onRefused: (hubId: string) => void;
 }
@@ -56,21 +55,21 @@ export class HopDialler {
     const { hubTime, problem } = first;
     if (problem !== "wrong-time" || hubTime === undefined) throw notTaken(problem);
     // Once: what it says may be as wrong as what this hub thinks.
-    this.#clockOffsets.set(target.hubId, hubTime - this.#options.wallMs());
+    this.#clockOffsets.set(target.hubId, hubTime - this.#options.world.wallMs());
     const second = await this.#try(target, kind);
     if (second.socket !== undefined) return second.socket;
     throw notTaken(second.problem);
   }
 
   async #try(target: HopTarget, kind: HopKind): Promise<Answer> {
-    const { self, secret, wallMs } = this.#options;
+    const { self, secret, world } = this.#options;
     const offsetMs = this.#clockOffsets.get(target.hubId) ?? 0;
     const claim: Claim = {
       ...{ kind, from: self, to: { hubId: target.hubId, bootId: target.bootId } },
-      sentAt: Math.round(wallMs() + offsetMs),
-      nonce: randomBytes(16).toString("hex"),
+      sentAt: Math.round(world.wallMs() + offsetMs),
+      nonce: Buffer.from(world.randomBytes(16)).toString("hex"),
     };
-    const answer = await handshake(target.linkUrl, proofOf(claim, secret));
+    const answer = await handshake(world, target.linkUrl, proofOf(claim, secret));
     if (answer.socket !== undefined && !isAcceptance(claim, secret, answer.proof)) {
       answer.socket.destroy();
       throw new Error("what responds there does not know the cluster's secret");
@@ -91,14 +90,14 @@ function notTaken(problem: string | undefined): Error {
   return new Error(`it did not take the connection: ${problem ?? "unknown"}`);
 }
 
-function handshake(linkUrl: string, proof: string): Promise<Answer> {
+function handshake(world: World, linkUrl: string, proof: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const url = new URL(HOP_PATH, linkUrl);
     const open = url.protocol === "https:" ? requestHttps : requestHttp;
     const request = open(url, {
       headers: { connection: "Upgrade", upgrade: HOP_PROTOCOL, [PROOF_HEADER]: proof },
       agent: false,
-      signal: AbortSignal.timeout(dialMs),
+      signal: timeoutSignal(world, dialMs),
     });
     request.on("upgrade", (response: IncomingMessage, socket: Socket, head: Buffer) => {
       if (head.length > 0) socket.unshift(head);

@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
@@ -15,7 +16,7 @@ export const secret = Buffer.alloc(32, "cluster");
 export const ada = { hubId: "00000000000000aa", bootId: "000000a1" };
 export const bob = { hubId: "00000000000000bb", bootId: "000000b1" };
 export const cyd = { hubId: "00000000000000cc", bootId: "000000c1" };
-export const wallMs = () => 1_000_000;
+export const world = { ...systemWorld, wallMs: () => 1_000_000 };
 
 /** The headers of a hub's refusal that says that another one is the home. */
 export const notHome = { [PEER_HEADER]: HOME_ELSEWHERE };
@@ -45,7 +46,7 @@ export async function startAcceptor(
 ) {
   const sockets = new Set<Socket>();
   const acceptor = new HopAcceptor({
-    ...{ self, secret, wallMs },
+    ...{ self, secret, wallMs: world.wallMs },
     onSocket: (socket, kind, peer) => {
       sockets.add(socket as Socket);
       socket.on("error", () => {}).on("close", () => sockets.delete(socket as Socket));
@@ -79,7 +80,8 @@ export async function startHome(
 
 export function hopsTo(homes: readonly HopTarget[], onRefused: (hubId: string) => void = () => {}) {
   return new Hops({
-    dialler: new HopDialler({ self: ada, secret, wallMs, onRefused }),
+    world,
+    dialler: new HopDialler({ self: ada, secret, world, onRefused }),
     targetOf: (hubId) => homes.find((home) => home.hubId === hubId),
   });
 }

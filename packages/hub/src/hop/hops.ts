@@ -1,3 +1,4 @@
+import type { World } from "@roomhub/protocol";
 import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
@@ -14,6 +15,7 @@ import { PipedRequest } from "./pipe.ts";
 import { pipeUpgrade, type UpgradeOutcome } from "./pipe-upgrade.ts";
 
 export interface HopsOptions {
+  world: World;
   dialler: HopDialler;
   /** The latest run of a hub; undefined for one that is not there. */
   targetOf: (hubId: string) => HopTarget | undefined;
@@ -107,7 +109,7 @@ export class Hops {
   close(): void {
     for (const agent of this.#agents.values()) agent.destroy();
     this.#agents.clear();
-    for (const socket of this.#accepted) closeSoon(socket);
+    for (const socket of this.#accepted) closeSoon(this.#options.world, socket);
   }
 
   #agentOf({ hubId, bootId }: HubIdentity): HopAgent | undefined {

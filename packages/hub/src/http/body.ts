@@ -1,4 +1,4 @@
-import type { Limits } from "@roomhub/protocol";
+import type { Limits, Timer, World } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../errors.ts";
 
@@ -42,12 +42,13 @@ export interface BodySink {
  * @param response - gets `100 Continue` when the client waits for it and the body is not too large
  */
 export function readBody(
+  world: World,
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
   sink: BodySink,
 ): void {
-  new BodyReading(request, limits, sink).begin(response);
+  new BodyReading(world, request, limits, sink).begin(response);
 }
 
 /** Whether a body follows the head. */
@@ -57,24 +58,27 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 /** Reads a body that is ignored, within the same limits. @throws as {@link readBody} */
 export function skipBody(
+  world: World,
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
 ): Promise<void> {
-  return readWhole(request, response, limits, () => undefined);
+  return readWhole(world, request, response, limits, () => undefined);
 }
 
 class BodyReading {
+  readonly #world: World;
   readonly #request: IncomingMessage;
   readonly #limits: BodyLimits;
   /** undefined once it is over */
   #sink: BodySink | undefined;
   #length = 0;
   #turnBytes = 0;
-  #total: NodeJS.Timeout | undefined;
-  #idle: NodeJS.Timeout | undefined;
+  #total: Timer | undefined;
+  #idle: Timer | undefined;
 
-  constructor(request: IncomingMessage, limits: BodyLimits, sink: BodySink) {
+  constructor(world: World, request: IncomingMessage, limits: BodyLimits, sink: BodySink) {
+    this.#world = world;
     this.#request = request;
     this.#limits = limits;
     this.#sink = sink;
@@ -100,14 +104,18 @@ class BodyReading {
 
   #startTimers(): void {
     if (this.#sink === undefined) return;
-    const { totalMs, idleMs } = this.#limits;
-    this.#total = setTimeout(() => this.#finish(tooSlow()), totalMs);
-    this.#idle = setTimeout(() => this.#finish(tooSlow()), idleMs);
+    this.#total = this.#world.setTimeout(() => this.#finish(tooSlow()), this.#limits.totalMs);
+    this.#waitForChunk();
+  }
+
+  #waitForChunk(): void {
+    this.#world.clearTimeout(this.#idle);
+    this.#idle = this.#world.setTimeout(() => this.#finish(tooSlow()), this.#limits.idleMs);
   }
 
   #onData(chunk: Buffer): void {
     if (this.#sink === undefined) return;
-    this.#idle?.refresh();
+    if (this.#idle !== undefined) this.#waitForChunk();
     this.#length += chunk.length;
     if (this.#length > this.#limits.maxBytes) {
       this.#finish(tooLarge(this.#limits));
@@ -122,7 +130,7 @@ class BodyReading {
     this.#turnBytes += chunk.length;
     if (this.#turnBytes > maxTurnBytes) {
       this.#request.pause();
-      setImmediate(() => this.#goOn());
+      this.#world.setImmediate(() => this.#goOn());
     }
   }
 
@@ -142,8 +150,8 @@ class BodyReading {
     const sink = this.#sink;
     if (sink === undefined) return;
     this.#sink = undefined;
-    clearTimeout(this.#total);
-    clearTimeout(this.#idle);
+    this.#world.clearTimeout(this.#total);
+    this.#world.clearTimeout(this.#idle);
     this.#total = undefined;
     this.#idle = undefined;
     if (error !== undefined) this.#request.pause();
@@ -153,12 +161,13 @@ class BodyReading {
 
 /** Reads a management body. @throws HubError as {@link readBody} */
 export async function readBytes(
+  world: World,
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  await readWhole(request, response, limits, (chunk) => void chunks.push(chunk));
+  await readWhole(world, request, response, limits, (chunk) => void chunks.push(chunk));
   return Buffer.concat(chunks);
 }
 
@@ -179,6 +188,7 @@ export function jsonIn(body: Buffer): unknown {
 }
 
 function readWhole(
+  world: World,
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
@@ -186,7 +196,7 @@ function readWhole(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const onOver = (error?: unknown) => (error === undefined ? resolve() : reject(error));
-    readBody(request, response, limits, { onChunk, onOver });
+    readBody(world, request, response, limits, { onChunk, onOver });
   });
 }
 

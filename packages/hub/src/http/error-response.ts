@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { anthropicErrorBody } from "../anthropic-error.ts";
 import type { HubError } from "../errors.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
+import type { FlushingResponses } from "./flushing-responses.ts";
 import { discardRest } from "./unread-rest.ts";
 
 /** The body of an error on every surface except Anthropic's. Contract §6. */
@@ -34,6 +35,7 @@ export function sendError(
   response: ServerResponse,
   error: HubError,
   shape: ErrorShape,
+  flushing: FlushingResponses,
   headers: Record<string, string> = {},
 ): void {
   const requestId = response.getHeader("x-request-id");
@@ -43,7 +45,7 @@ export function sendError(
       : errorBody(error);
   const body = Buffer.from(JSON.stringify(rendered));
   const { req: request } = response;
-  if (!request.complete) discardRest(request);
+  if (!request.complete) discardRest(flushing, request);
   response.writeHead(error.status, {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",

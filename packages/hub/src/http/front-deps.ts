@@ -1,9 +1,10 @@
-import type { Limits, RequestSchemas, Surface } from "@roomhub/protocol";
+import type { Limits, RequestSchemas, Surface, World } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EventBus } from "../events/bus.ts";
 import type { InferenceContext } from "../inference/begin.ts";
 import type { ReadRequest } from "../inference/inference-call.ts";
+import type { AcceptTunnel } from "../handshake-problem.ts";
 import type { Log } from "../log.ts";
 import type { OperationContext } from "../operations/context.ts";
 import type { authorizeTunnel } from "../operations/participants.ts";
@@ -17,6 +18,7 @@ import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
 
 /** What the front needs of the hub. */
 export interface FrontDeps {
+  world: World;
   limits: Limits;
   log: Log;
   operations: OperationContext;
@@ -49,15 +51,6 @@ export interface FrontDeps {
 }
 
 type Participant = ReturnType<typeof authorizeTunnel>;
-
-/** Completes the handshake of a participant's tunnel. @throws HubError when it may not be completed */
-type AcceptTunnel = (
-  participant: Participant,
-  session: string | undefined,
-  request: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-) => void;
 
 /** A request or handshake for a room. Exactly one of `serve` and `refuse` is called, perhaps later. */
 export interface Arrival {

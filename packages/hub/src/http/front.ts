@@ -85,7 +85,7 @@ export class Front {
         this.#route(request, response, requestId, match, refuse);
         return;
       }
-      skipBody(request, response, managementBodyLimits(this.#deps.limits))
+      skipBody(this.#deps.world, request, response, managementBodyLimits(this.#deps.limits))
         .then(() => this.#route(request, response, requestId, match, refuse))
         .catch(refuse);
     } catch (thrown) {
@@ -233,10 +233,10 @@ export class Front {
     route: JsonRoute,
     onMoved: MoveRequest | undefined,
   ): Promise<void> {
-    const { limits, peers, operations } = this.#deps;
+    const { world, limits, peers, operations } = this.#deps;
     const startedMs = operations.nowMs();
     const body = route.hasBody
-      ? await readBytes(request, response, managementBodyLimits(limits))
+      ? await readBytes(world, request, response, managementBodyLimits(limits))
       : undefined;
     const room = operations.registry.findRoom(match.params["code"] ?? "");
     const routed: RouteRequest = {
@@ -308,7 +308,8 @@ export class Front {
     requestId: string,
     thrown: unknown,
   ): void {
-    if (!(thrown instanceof HubError)) this.#deps.log.bug("a request failed", thrown);
+    const { flushing, log } = this.#deps;
+    if (!(thrown instanceof HubError)) log.bug("a request failed", thrown);
     if (response.headersSent || response.destroyed) {
       response.destroy();
       return;
@@ -322,11 +323,11 @@ export class Front {
       if (prefersHtml(request.headers.accept)) {
         // Without an id, a piped request was not understood, and its origin is unknown.
         const origin = requestId === "" ? undefined : this.#deps.peers.originOf(request);
-        sendErrorPage(response, error, origin);
+        sendErrorPage(response, error, origin, flushing);
         return;
       }
     }
-    sendError(response, error, shape);
+    sendError(response, error, shape, flushing);
   }
 
   /** An SDK reads only errors in its own shape, even before its request is understood. */

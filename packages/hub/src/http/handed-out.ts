@@ -1,3 +1,4 @@
+import { pause, type World } from "@roomhub/protocol";
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../errors.ts";
@@ -46,12 +47,14 @@ export class HandedOut {
   readonly #monitor: MadeOnce<ReadonlyMap<string, HandoutFile>>;
   #downloads = 0;
 
-  constructor(handout: Handout, version: string, flushing: FlushingResponses) {
+  constructor(world: World, handout: Handout, version: string, flushing: FlushingResponses) {
     this.version = version;
     this.#flushing = flushing;
-    this.#program = new MadeOnce("The program", async () => describe(await handout.program()));
-    this.#sdk = new MadeOnce("The SDK", async () => describe(await handout.sdk()));
-    this.#monitor = new MadeOnce("The page that watches rooms", () => handout.monitor());
+    this.#program = new MadeOnce(world, "The program", async () =>
+      describe(await handout.program()),
+    );
+    this.#sdk = new MadeOnce(world, "The SDK", async () => describe(await handout.sdk()));
+    this.#monitor = new MadeOnce(world, "The page that watches rooms", () => handout.monitor());
   }
 
   /** The SHA-512 of the program in hexadecimal; undefined until it was requested. */
@@ -168,6 +171,7 @@ const usualMaxWaitMs = 10_000;
 
 /** Something that is made on the first request, once for all waiting requests, and again after a failure. */
 export class MadeOnce<T> {
+  readonly #world: World;
   readonly #what: string;
   readonly #make: () => Promise<T>;
   readonly #maxWaitMs: number;
@@ -178,7 +182,13 @@ export class MadeOnce<T> {
    * @param what - for errors: `The program`
    * @param maxWaitMs - how long a request waits; the making continues after that
    */
-  constructor(what: string, make: () => Promise<T>, maxWaitMs: number = usualMaxWaitMs) {
+  constructor(
+    world: World,
+    what: string,
+    make: () => Promise<T>,
+    maxWaitMs: number = usualMaxWaitMs,
+  ) {
+    this.#world = world;
     this.#what = what;
     this.#make = make;
     this.#maxWaitMs = maxWaitMs;
@@ -193,14 +203,14 @@ export class MadeOnce<T> {
   async get(): Promise<T> {
     if (this.#made !== undefined) return this.#made;
     this.#making ??= this.#start();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(this.#unavailable("is still being built")), this.#maxWaitMs);
-    });
+    const over = new AbortController();
+    const late = pause(this.#world, this.#maxWaitMs, over.signal);
     try {
-      return await Promise.race([this.#making, late]);
+      const made = await Promise.race([this.#making, late]);
+      if (made === undefined) throw this.#unavailable("is still being built");
+      return made;
     } finally {
-      clearTimeout(timer);
+      over.abort();
     }
   }
 

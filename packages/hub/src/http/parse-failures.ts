@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { HubError } from "../errors.ts";
 import { rawError } from "./error-response.ts";
+import type { FlushingResponses } from "./flushing-responses.ts";
 import { BrokenConnections } from "./unread-rest.ts";
 import type { Duplex } from "node:stream";
 
@@ -9,10 +10,11 @@ import type { Duplex } from "node:stream";
 export class ParseFailures {
   readonly #newRequestId: () => string;
   readonly #responses = new SocketResponses();
-  readonly #broken = new BrokenConnections();
+  readonly #broken: BrokenConnections;
 
-  constructor(newRequestId: () => string) {
+  constructor(newRequestId: () => string, flushing: FlushingResponses) {
     this.#newRequestId = newRequestId;
+    this.#broken = new BrokenConnections(flushing);
   }
 
   /** Notes each response that begins: nothing else may be written into the middle of one. */

@@ -99,7 +99,7 @@ export class SocketClientResponse implements ClientResponse {
   refuse(error: HubError, headers: Record<string, string>): void {
     if (this.#response.destroyed) return;
     setCommonHeaders(this.#response, this.#requestId, this.#errorShape);
-    sendError(this.#response, error, this.#errorShape, headers);
+    sendError(this.#response, error, this.#errorShape, this.#flushing, headers);
     this.#flushing.note(this.#response);
   }
 

@@ -1,6 +1,10 @@
-import { type ErrorShape, TOKEN_COUNT_HEADER, TRANSLATED_HEADER } from "@roomhub/protocol";
+import {
+  type ErrorShape,
+  TOKEN_COUNT_HEADER,
+  TRANSLATED_HEADER,
+  type World,
+} from "@roomhub/protocol";
 import type { ServerResponse, IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import { randomFillSync } from "node:crypto";
 
 const exposed = [
   "x-request-id",
@@ -75,12 +79,12 @@ export function headPairs(
 const bytesPerId = 12;
 
 /** `req_` and 24 hex digits. Random bytes are drawn for many ids at once, which costs less. */
-export function createRequestIds(): () => string {
-  const pool = Buffer.alloc(bytesPerId * 256);
-  let used = pool.length;
+export function createRequestIds(world: World): () => string {
+  let pool = Buffer.alloc(0);
+  let used = 0;
   return () => {
     if (used === pool.length) {
-      randomFillSync(pool);
+      pool = Buffer.from(world.randomBytes(bytesPerId * 256));
       used = 0;
     }
     used += bytesPerId;

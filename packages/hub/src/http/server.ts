@@ -1,3 +1,4 @@
+import type { World } from "@roomhub/protocol";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FrontDeps } from "./front-deps.ts";
@@ -20,7 +21,7 @@ interface Arrival {
  * connections of other hubs, which have no deadlines.
  */
 export function createHttpServer(deps: FrontDeps): Server {
-  const parseFailures = new ParseFailures(deps.newRequestId);
+  const parseFailures = new ParseFailures(deps.newRequestId, deps.flushing);
   const front = new Front(deps, parseFailures);
   const { limits } = deps;
   const isForHops = deps.piped !== undefined;
@@ -39,7 +40,7 @@ export function createHttpServer(deps: FrontDeps): Server {
   });
   // No cap: Node would drop the surplus silently. The gate counts headers and refuses.
   server.maxHeadersCount = 0;
-  const turns = new Turns<Arrival>(({ request, response }) => {
+  const turns = new Turns<Arrival>(deps.world, ({ request, response }) => {
     // Its client may have left while it waited.
     if (!response.destroyed) front.serve(request, response);
   });
@@ -56,13 +57,15 @@ export function createHttpServer(deps: FrontDeps): Server {
 
 /** So many requests begin in one turn, further ones in the turns after it, in their order. */
 export class Turns<Item> {
+  readonly #world: World;
   readonly #begin: (item: Item) => void;
   readonly #waiting: Item[] = [];
   #begun = 0;
   #scheduled = false;
   readonly #onTurn = (): void => this.#nextTurn();
 
-  constructor(begin: (item: Item) => void) {
+  constructor(world: World, begin: (item: Item) => void) {
+    this.#world = world;
     this.#begin = begin;
   }
 
@@ -87,6 +90,6 @@ export class Turns<Item> {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(this.#onTurn);
+    this.#world.setImmediate(this.#onTurn);
   }
 }

@@ -2,15 +2,17 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { test } from "vitest";
+import { FlushingResponses } from "./flushing-responses.ts";
 import { BrokenConnections, discardRest, type RestLimits } from "./unread-rest.ts";
 
 const generous: RestLimits = { bytes: 1e9, ms: 1e6 };
 
 /** A server that refuses each request at its head, and a client that has sent the head of a long one. */
 async function refuseOne(limits: RestLimits, connection: "close" | "keep-alive") {
-  const broken = new BrokenConnections(limits);
+  const flushing = new FlushingResponses(1_000, () => 0);
+  const broken = new BrokenConnections(flushing, limits);
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-    discardRest(request, limits);
+    discardRest(flushing, request, limits);
     response.writeHead(413, { connection, "content-length": 0 }).end();
   });
   server.on("clientError", (_error, socket) => {
@@ -26,6 +28,7 @@ async function refuseOne(limits: RestLimits, connection: "close" | "keep-alive")
   client.on("error", () => undefined);
   return {
     client,
+    tick: (nowMs: number) => flushing.tick(nowMs),
     /** The server has closed the connection. */
     closed,
     /** Sends and waits until something comes back. */
@@ -55,8 +58,9 @@ test.each(["close", "keep-alive"] as const)(
 test.each(["close", "keep-alive"] as const)(
   "a refused body is cut off at its limit of time, connection: %s",
   async (connection) => {
-    using refused = await refuseOne({ ...generous, ms: 20 }, connection);
+    using refused = await refuseOne(generous, connection);
     await refused.say(head);
+    refused.tick(generous.ms);
     await refused.closed;
   },
 );
@@ -69,8 +73,9 @@ test("what follows a broken request is cut off at its limit of bytes", async () 
 });
 
 test("what follows a broken request is cut off at its limit of time", async () => {
-  using refused = await refuseOne({ ...generous, ms: 20 }, "close");
+  using refused = await refuseOne(generous, "close");
   await refused.say("nonsense\r\n\r\n");
+  refused.tick(generous.ms);
   await refused.closed;
 });
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
+import type { FlushingResponses } from "./flushing-responses.ts";
 
 /** How much, and for how long, a client may still send after its response. */
 export interface RestLimits {
@@ -13,11 +14,14 @@ const defaultLimits: RestLimits = { bytes: 256 * 1024 * 1024, ms: 10_000 };
  * Lets a client finish sending a refused body. Closing a connection with unread bytes resets it, and the client would
  * lose the response.
  */
-export function discardRest(request: IncomingMessage, limits: RestLimits = defaultLimits): void {
+export function discardRest(
+  flushing: FlushingResponses,
+  request: IncomingMessage,
+  limits: RestLimits = defaultLimits,
+): void {
   const { socket } = request;
   const mostBytes = socket.bytesRead + limits.bytes;
-  const timer = setTimeout(() => socket.destroy(), limits.ms).unref();
-  request.on("close", () => clearTimeout(timer));
+  flushing.cutLater(socket, limits.ms, request);
   request.on("data", () => {
     if (socket.bytesRead > mostBytes) socket.destroy();
   });
@@ -32,10 +36,12 @@ export function discardRest(request: IncomingMessage, limits: RestLimits = defau
 
 /** Connections on which no further request can be read. */
 export class BrokenConnections {
+  readonly #flushing: FlushingResponses;
   readonly #limits: RestLimits;
   readonly #mostBytes = new WeakMap<Socket, number>();
 
-  constructor(limits: RestLimits = defaultLimits) {
+  constructor(flushing: FlushingResponses, limits: RestLimits = defaultLimits) {
+    this.#flushing = flushing;
     this.#limits = limits;
   }
 
@@ -53,8 +59,7 @@ export class BrokenConnections {
   /** Sends the last bytes and ends this side, so that the client can read them. */
   end(socket: Socket, lastBytes: string): void {
     this.#mostBytes.set(socket, socket.bytesRead + this.#limits.bytes);
-    const timer = setTimeout(() => socket.destroy(), this.#limits.ms).unref();
-    socket.once("close", () => clearTimeout(timer));
+    this.#flushing.cutLater(socket, this.#limits.ms);
     socket.end(lastBytes);
   }
 }

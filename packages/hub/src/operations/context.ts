@@ -1,4 +1,4 @@
-import type { Limits } from "@roomhub/protocol";
+import type { Limits, World } from "@roomhub/protocol";
 import type { Throttle } from "../credentials/throttle.ts";
 import type { PasswordGate } from "../credentials/password-gate.ts";
 import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
@@ -118,9 +118,7 @@ export interface OperationContext {
   nowMs: () => number;
   /** epoch ms */
   wallMs: () => number;
-  newUuid: () => string;
-  /** uniform integer in `[0, bound)` */
-  randomBelow: (bound: number) => number;
+  world: World;
   rooms: RoomHome;
   /** by room code: each change is stored before the next begins */
   changes: OneByOne;

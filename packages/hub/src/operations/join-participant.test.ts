@@ -1,4 +1,4 @@
-import type { JoinRequest } from "@roomhub/protocol";
+import { type JoinRequest, systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { mintToken } from "../credentials/tokens.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
@@ -128,7 +128,7 @@ describe("a first join", () => {
 
   test("with a token of an earlier life is a join like any other", async () => {
     const office = createOffice();
-    const stale = mintToken().token.reveal();
+    const stale = mintToken(systemWorld).token.reveal();
     const { isNew, token } = await office.join({}, peerAt(home, { token: stale }));
     expect(isNew).toBe(true);
     expect(token).not.toBe(stale);
@@ -179,7 +179,7 @@ describe("joining again", () => {
   test("in open mode mints for a peer without a token, and not for one with the right token", async () => {
     const office = createOffice({ ownership: "open" });
     const first = await office.join();
-    const wrong = mintToken().token.reveal();
+    const wrong = mintToken(systemWorld).token.reveal();
     const second = await office.join({}, peerAt(elsewhere, { token: wrong }));
     expect(tokenOf(second)).not.toBe(tokenOf(first));
     const third = await office.join({}, peerAt(elsewhere, { token: tokenOf(second) }));

@@ -1,4 +1,4 @@
-import type { JoinRequest, Warning } from "@roomhub/protocol";
+import type { JoinRequest, Warning, World } from "@roomhub/protocol";
 import { mintClientKey, mintToken, type MintedToken } from "../credentials/tokens.ts";
 import { updateLimit } from "../domain/slots.ts";
 import type { Participant } from "../domain/participant.ts";
@@ -106,8 +106,8 @@ function register(
   request: JoinRequest,
   peer: Peer,
 ): Joined {
-  const { token, digest: tokenDigest } = mintToken();
-  const clientKey = request.ownFirst === true ? mintClientKey() : undefined;
+  const { token, digest: tokenDigest } = mintToken(context.world);
+  const clientKey = request.ownFirst === true ? mintClientKey(context.world) : undefined;
   const digests = { tokenDigest, clientKeyDigest: clientKey?.digest };
   // Before anything is removed, since it may throw.
   const registration = registrationOf(context, request, peer, digests);
@@ -135,8 +135,8 @@ function rejoin(
 ): Joined {
   const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;
   const keepsToken = proof === "token";
-  const minted = keepsToken ? undefined : mintToken();
-  const clientKey = renewedClientKey(participant, request, keepsToken);
+  const minted = keepsToken ? undefined : mintToken(context.world);
+  const clientKey = renewedClientKey(context.world, participant, request, keepsToken);
   const registration = registrationOf(context, request, peer, {
     tokenDigest: minted?.digest ?? participant.tokenDigest,
     clientKeyDigest: clientKey.digest,
@@ -179,13 +179,14 @@ function rejoin(
 
 /** A client key is valid as long as the token it was issued with. */
 function renewedClientKey(
+  world: World,
   { clientKeyDigest }: Participant,
   { ownFirst }: JoinRequest,
   keepsToken: boolean,
 ): Partial<MintedToken> {
   if (ownFirst !== true) return {};
   if (keepsToken && clientKeyDigest !== undefined) return { digest: clientKeyDigest };
-  return mintClientKey();
+  return mintClientKey(world);
 }
 
 /**

@@ -1,4 +1,10 @@
-import { resolveLimits, type JoinRequest, type Limits, type Room } from "@roomhub/protocol";
+import {
+  resolveLimits,
+  type JoinRequest,
+  type Limits,
+  type Room,
+  systemWorld,
+} from "@roomhub/protocol";
 import { Throttle } from "../credentials/throttle.ts";
 import { PasswordGate } from "../credentials/password-gate.ts";
 import { createPasswordKeeper } from "../credentials/passwords.ts";
@@ -76,7 +82,6 @@ export function createOffice(
 ) {
   let nowMs = 1_000_000;
   let uuids = 0;
-  let draws = 0;
   const events: SeenEvent[] = [];
   const closedTunnels: [string, string][] = [];
   const probes: string[] = [];
@@ -120,7 +125,7 @@ export function createOffice(
     ownership: options.ownership ?? "compat",
     emit,
     vault: new AuthHeaderVault(),
-    passwordKeeper: createPasswordKeeper(),
+    passwordKeeper: createPasswordKeeper(systemWorld),
     roomPasswords: new Map(),
     passwordGate: new PasswordGate(
       {
@@ -166,8 +171,10 @@ export function createOffice(
     },
     nowMs: () => nowMs,
     wallMs: () => createdAtMs + nowMs,
-    newUuid: () => `00000000-0000-4000-8000-${String(++uuids).padStart(12, "0")}`,
-    randomBelow: (bound) => (draws += 7) % bound,
+    world: {
+      ...systemWorld,
+      randomUUID: () => `00000000-0000-4000-8000-${String(++uuids).padStart(12, "0")}`,
+    },
     changes: new OneByOne(),
     rooms: {
       async keep() {
@@ -189,7 +196,8 @@ export function createOffice(
 
   const room = "LAB234";
   context.registry.addRoom({
-    ...{ id: context.newUuid(), code: room, name: "lab", hostId: context.newUuid() },
+    ...{ id: context.world.randomUUID(), code: room, name: "lab" },
+    hostId: context.world.randomUUID(),
     ...{ createdAt: context.wallMs(), lastUsedAt: context.wallMs(), isPasswordProtected: false },
     hostTokenDigest: undefined,
     aliases: noAliases,

@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { mintToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
@@ -64,7 +65,7 @@ function peerWith(proof: Proof, token: string) {
       return peerAt(home);
     // Refused even from the right address.
     case "wrong token":
-      return peerAt(home, { token: mintToken().token.reveal() });
+      return peerAt(home, { token: mintToken(systemWorld).token.reveal() });
     // Good from anywhere.
     case "right token":
       return peerAt(elsewhere, { token });

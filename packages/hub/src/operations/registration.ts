@@ -57,14 +57,14 @@ export function checkedEndpoint({ limits }: OperationContext, endpoint: string) 
 
 /** An online participant that was not reached yet, and is in no room. */
 export function newParticipant(
-  { limits, newUuid, nowMs, wallMs }: OperationContext,
+  { limits, world, nowMs, wallMs }: OperationContext,
   room: Room,
   registration: Registration,
 ): Participant {
   const participant: Participant = {
     ...registration,
     roomCode: room.code,
-    key: newUuid(),
+    key: world.randomUUID(),
     learned: {
       ...nothingFound(),
       capabilities: capabilitiesOf(registration.declaredCapabilities, {}),

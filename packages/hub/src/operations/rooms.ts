@@ -1,4 +1,9 @@
-import type { CreateRoomRequest, CreateRoomResponse, Room as RoomView } from "@roomhub/protocol";
+import {
+  type CreateRoomRequest,
+  type CreateRoomResponse,
+  randomBelow,
+  type Room as RoomView,
+} from "@roomhub/protocol";
 import { mintHostToken } from "../credentials/tokens.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { unusedRoomCode } from "../domain/room-code.ts";
@@ -21,7 +26,7 @@ export async function createRoom(
   request: CreateRoomRequest,
   peer: Peer,
 ): Promise<CreateRoomResponse> {
-  const { registry, roomCreations } = context;
+  const { registry, roomCreations, world } = context;
   const nowMs = context.nowMs();
   if (!roomCreations.isAllowed(peer.throttleKey, nowMs)) {
     throw new HubError("rate_limit_exceeded", "Too many rooms were created from this address.", {
@@ -32,7 +37,7 @@ export async function createRoom(
   makeSpace(context);
   roomCreations.record(peer.throttleKey, nowMs);
   const password = request.password ?? undefined;
-  const { token, digest } = mintHostToken();
+  const { token, digest } = mintHostToken(world);
   let room = newRoom(context, request, digest);
   while (!(await isKept(context, room, password))) room = newRoom(context, request, digest);
   registry.addRoom(room);
@@ -46,12 +51,15 @@ function newRoom(
   { name, password }: CreateRoomRequest,
   hostTokenDigest: Uint8Array,
 ): Room {
-  const { registry, newUuid, randomBelow, wallMs } = context;
+  const { registry, world, wallMs } = context;
   return {
-    id: newUuid(),
-    code: unusedRoomCode((code) => registry.hasCode(code), randomBelow),
+    id: world.randomUUID(),
+    code: unusedRoomCode(
+      (code) => registry.hasCode(code),
+      (bound) => randomBelow(world, bound),
+    ),
     name: name.normalize("NFC"),
-    hostId: newUuid(),
+    hostId: world.randomUUID(),
     createdAt: wallMs(),
     isPasswordProtected: (password ?? undefined) !== undefined,
     hostTokenDigest,

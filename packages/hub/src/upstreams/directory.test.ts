@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { AuthHeaderVault } from "../credentials/vault.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
@@ -12,7 +13,8 @@ function createDirectory(): UpstreamDirectory {
     vault: new AuthHeaderVault(),
     isDirectEnabled: true,
     addresses: new MachineAddresses(() => [], nowMs),
-    ...{ connectTimeoutMs: 1_000, probeTimeoutMs: 1_000, loadingMs: 1_000, nowMs },
+    ...{ connectTimeoutMs: 1_000, probeTimeoutMs: 1_000, loadingMs: 1_000 },
+    world: { ...systemWorld, monotonicMs: nowMs },
     isPresent: () => true,
     report: () => {},
   });

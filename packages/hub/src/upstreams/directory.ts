@@ -1,3 +1,4 @@
+import type { World } from "@roomhub/protocol";
 import {
   type AddressClass,
   type ProbeResult,
@@ -30,7 +31,7 @@ interface UpstreamDirectoryOptions {
   connectTimeoutMs: number;
   probeTimeoutMs: number;
   loadingMs: number;
-  nowMs: () => number;
+  world: World;
   /** false once the participant has left its room */
   isPresent: (participant: Participant) => boolean;
   report: (participant: Participant, report: DirectReport) => void;
@@ -49,11 +50,11 @@ export class UpstreamDirectory {
 
   constructor(options: UpstreamDirectoryOptions) {
     this.#options = options;
-    const { connectTimeoutMs, nowMs, loadingMs, isPresent } = options;
+    const { connectTimeoutMs, world, loadingMs, isPresent } = options;
     const clients = DIAL_RIGHTS.map((right) => [
       right,
       new ProviderClient({
-        connectTimeoutMs,
+        ...{ connectTimeoutMs, world },
         addressProblem: (address) => addressProblem(right, address, this.#classify),
       }),
     ]);
@@ -64,10 +65,10 @@ export class UpstreamDirectory {
       headersOf: (participant) => this.#headersOf(participant),
       report: (participant, report) => this.#report(participant, report),
       onLookMoved: (participant) => this.#watch.lookSoon(participant),
-      ...{ isPresent, nowMs, loadingMs },
+      ...{ isPresent, world, loadingMs },
     });
     this.#watch = new EndpointWatch({
-      ...{ nowMs, isPresent, serverOf },
+      ...{ nowMs: () => world.monotonicMs(), isPresent, serverOf },
       placeOf: (participant) => this.#placeOf(participant),
       onProbed: (participant, found, isLife) => this.#record(participant, found, isLife),
     });

@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { aPresence } from "../directory-compliance.fixture.ts";
 import { DirectoryUnavailable } from "../directory.ts";
@@ -230,7 +231,7 @@ export class HubNode {
         hubGone: () => undefined,
       },
       log: { warn: () => undefined },
-      nowMs,
+      world: { ...systemWorld, monotonicMs: nowMs },
     });
   }
 

@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from "node:crypto";
+import type { World } from "@roomhub/protocol";
+import { createHash } from "node:crypto";
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 
 /** Where a hub is reached. */
@@ -26,8 +27,8 @@ export interface HubPresence extends HubIdentity, HubUrls {
 }
 
 /** Of the place where a hub is reached: the same after a restart. Without one, random. */
-export function hubIdOf({ linkUrl, advertiseUrl }: Partial<HubUrls>): string {
+export function hubIdOf(world: World, { linkUrl, advertiseUrl }: Partial<HubUrls>): string {
   const place = linkUrl ?? advertiseUrl;
-  if (place === undefined) return randomBytes(8).toString("hex");
+  if (place === undefined) return Buffer.from(world.randomBytes(8)).toString("hex");
   return createHash("sha256").update(place).digest("hex").slice(0, 16);
 }

@@ -1,4 +1,4 @@
-import type { HubEntry } from "@roomhub/protocol";
+import type { HubEntry, World } from "@roomhub/protocol";
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import type { Log } from "../../log.ts";
 import { withinMs } from "../../within.ts";
@@ -26,7 +26,7 @@ export interface RollCallOptions {
     hubGone(hub: HubIdentity): void;
   };
   log: Pick<Log, "warn">;
-  nowMs: () => number;
+  world: World;
 }
 
 /** A process that runs under the id of a hub that starts says so at once. */
@@ -72,7 +72,7 @@ export class RollCall {
       };
     });
     this.#say("starting", urls);
-    await withinMs(answered, answerMs);
+    await withinMs(this.#options.world, answered, answerMs);
     if (taken !== undefined) throw new HubIdTaken(urls, taken);
   }
 
@@ -88,39 +88,39 @@ export class RollCall {
 
   /** A beat of another process, or with undefined the end of a hub. */
   seen(hubId: string, presence: HubPresence | undefined): void {
-    const { links, nowMs, self } = this.#options;
+    const { links, world, self } = this.#options;
     if (presence === undefined) {
       this.hubs.left(hubId);
       links.hubLeft(hubId);
     } else if (hubId === self.hubId) {
       this.#namesakeSeen(presence);
     } else if (!presence.isStarting) {
-      this.hubs.seen(presence, nowMs());
+      this.hubs.seen(presence, world.monotonicMs());
       links.hubPresent(presence);
     }
   }
 
   /** Closes the links to hubs that are silent. @param directoryUpSinceMs - undefined: none can be judged */
   judge(directoryUpSinceMs: number | undefined): void {
-    const { links, nowMs } = this.#options;
+    const { links, world } = this.#options;
     const isLinkOpen = (hubId: string) => links.isOpen(hubId);
-    const sight = { nowMs: nowMs(), directoryUpSinceMs, isLinkOpen };
+    const sight = { nowMs: world.monotonicMs(), directoryUpSinceMs, isLinkOpen };
     for (const hub of this.hubs.judge(sight)) links.hubGone(hub);
   }
 
   /** Whether a hub may be dead, as another hub says: it has missed a beat, and no link to it responds. */
   isQuiet(hub: HubIdentity): boolean {
-    const { links, nowMs } = this.#options;
-    return this.hubs.hasMissedBeat(hub, nowMs()) && !links.isOpen(hub.hubId);
+    const { links, world } = this.#options;
+    return this.hubs.hasMissedBeat(hub, world.monotonicMs()) && !links.isOpen(hub.hubId);
   }
 
   isDead(hub: HubIdentity): boolean {
-    return this.hubs.isDead(hub, this.#options.nowMs());
+    return this.hubs.isDead(hub, this.#options.world.monotonicMs());
   }
 
   /** As they are listed: this hub first, the others by id. */
   list(): HubEntry[] {
-    const { self, facts, links, nowMs, directory } = this.#options;
+    const { self, facts, links, world, directory } = this.#options;
     const own = { ...self, url: this.#urls.advertiseUrl, ...facts(), link: "self" as const };
     const { warning } = directory;
     const others = this.hubs.list().map((presence): HubEntry => {
@@ -132,7 +132,10 @@ export class RollCall {
         ...because(isOpen ? undefined : links.problemOf(hubId)),
       };
     });
-    const more = { ...because(this.#namesake.problem(nowMs())), ...(warning && { warning }) };
+    const more = {
+      ...because(this.#namesake.problem(world.monotonicMs())),
+      ...(warning && { warning }),
+    };
     return [{ ...own, ...more }, ...others];
   }
 
@@ -144,7 +147,7 @@ export class RollCall {
   }
 
   #namesakeSeen(presence: HubPresence): void {
-    const { self, nowMs, facts } = this.#options;
+    const { self, world, facts } = this.#options;
     const { bootId, isStarting, isDraining, answers } = presence;
     if (this.#stage === "silent") {
       this.#before = presence;
@@ -154,7 +157,7 @@ export class RollCall {
       this.#answers = bootId;
       this.announceNow();
     } else if (!isDraining && !facts().isDraining) {
-      this.#namesake.heard(presence, nowMs());
+      this.#namesake.heard(presence, world.monotonicMs());
     }
   }
 

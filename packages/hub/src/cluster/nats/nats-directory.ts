@@ -1,3 +1,4 @@
+import { pause, systemWorld, type World } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { withinMs } from "../../within.ts";
 import {
@@ -28,12 +29,8 @@ export interface NatsDirectoryOptions extends NatsAccess {
   /** shown by the server */
   name?: string | undefined;
   onWarning?: ((message: string) => void) | undefined;
-  /** ms, monotonic */
-  nowMs?: (() => number) | undefined;
-  /** in `[0, 1)` */
-  random?: (() => number) | undefined;
-  /** runs an action again and again. @returns how to stop */
-  every?: ((intervalMs: number, action: () => void) => () => void) | undefined;
+  /** time, timers and randomness; the system's when left out */
+  world?: World | undefined;
 }
 
 /** What marks a deleted entry. */
@@ -59,8 +56,7 @@ const closeWithinMs = 2_000;
 export class NatsDirectory extends ClusterDirectory {
   readonly #options: NatsDirectoryOptions;
   readonly #prefix: string;
-  readonly #nowMs: () => number;
-  readonly #random: () => number;
+  readonly #world: World;
   /** as stored, by key: written back when the server lost them, as one does that keeps them in memory and restarts */
   readonly #rooms = new Map<string, string>();
   #tombstones: Tombstone[] = [];
@@ -81,8 +77,7 @@ export class NatsDirectory extends ClusterDirectory {
     super();
     this.#options = options;
     this.#prefix = options.prefix ?? "roomhub";
-    this.#nowMs = options.nowMs ?? (() => performance.now());
-    this.#random = options.random ?? Math.random;
+    this.#world = options.world ?? systemWorld;
   }
 
   async open(listener: DirectoryListener): Promise<void> {
@@ -90,7 +85,7 @@ export class NatsDirectory extends ClusterDirectory {
     this.#client = await connectToNats(this.#options, {
       name: this.#options.name ?? "roomhub",
       inboxPrefix: `_INBOX_${this.#prefix}`,
-      random: this.#random,
+      random: () => this.#world.random(),
     });
     try {
       await this.#readAll(this.#client, ++this.#round);
@@ -99,11 +94,12 @@ export class NatsDirectory extends ClusterDirectory {
       throw asUnavailable(error);
     }
     void this.#followConnection(this.#client);
-    const { every = everyInterval } = this.#options;
-    this.#stops.push(
-      every(PRESENCE_INTERVAL_MS, () => this.beat()),
-      every(tombstoneSweepMs, () => void this.#forgetTombstones()),
-    );
+    const every = (ms: number, task: () => void) => {
+      const timer = this.#world.unref(this.#world.setInterval(task, ms));
+      this.#stops.push(() => this.#world.clearInterval(timer));
+    };
+    every(PRESENCE_INTERVAL_MS, () => this.beat());
+    every(tombstoneSweepMs, () => void this.#forgetTombstones());
   }
 
   async close(): Promise<void> {
@@ -122,7 +118,7 @@ export class NatsDirectory extends ClusterDirectory {
     this.listener = undefined;
     this.#goDown("the directory is closed");
     const closed = this.#client?.connection.close();
-    if (closed !== undefined) await withinMs(closed, closeWithinMs);
+    if (closed !== undefined) await withinMs(this.#world, closed, closeWithinMs);
   }
 
   async #followConnection({ connection }: NatsClient): Promise<void> {
@@ -170,7 +166,7 @@ export class NatsDirectory extends ClusterDirectory {
         for (const stop of this.#watches.splice(0)) stop();
       }
       const longestMs = Math.min(longestRetryMs, 250 * 2 ** attempt);
-      await pause(this.#random() * longestMs);
+      await pause(this.#world, this.#world.random() * longestMs);
     }
   }
 
@@ -190,7 +186,7 @@ export class NatsDirectory extends ClusterDirectory {
       WATCHED_KINDS.map((kind) => this.#untilDown(this.#watch(kind, buckets[kind], round))),
     );
     if (round !== this.#round) throw new DirectoryUnavailable("the connection was lost meanwhile");
-    this.upSinceMs = this.#nowMs();
+    this.upSinceMs = this.#world.monotonicMs();
     this.#lastWarning = "";
     this.beat();
     this.listener?.stateChanged(true);
@@ -205,10 +201,10 @@ export class NatsDirectory extends ClusterDirectory {
   /** Resolves once all entries of the bucket were reported. */
   async #watch(kind: WatchedKind, bucket: Bucket, round: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
+    const timer = this.#world.setTimeout(() => {
       reject(new DirectoryUnavailable(`the ${kind} could not be read in time`));
     }, replayTimeoutMs);
-    timer.unref();
+    this.#world.unref(timer);
     let isReplayed = false;
     const stop = await bucket.watch({
       entry: (entry) => {
@@ -220,11 +216,11 @@ export class NatsDirectory extends ClusterDirectory {
         if (round !== this.#round) return;
         isReplayed = true;
         this.onlyThese(kind, keys);
-        clearTimeout(timer);
+        this.#world.clearTimeout(timer);
         resolve();
       },
       broken: (reason) => {
-        clearTimeout(timer);
+        this.#world.clearTimeout(timer);
         if (!isReplayed) reject(new DirectoryUnavailable(reason));
         else if (round === this.#round) void this.#recover();
       },
@@ -239,7 +235,7 @@ export class NatsDirectory extends ClusterDirectory {
     else if (kind === "rooms" && text !== undefined) this.#rooms.set(key, text);
     // Those of hubs are removed by the server, the others by whichever hub is first.
     if (text !== undefined || kind === "hubs") return;
-    const dueMs = this.#nowMs() + tombstoneKeptMs * (1 + this.#random());
+    const dueMs = this.#world.monotonicMs() + tombstoneKeptMs * (1 + this.#world.random());
     this.#tombstones.push({ kind, key, revision, dueMs });
   }
 
@@ -264,7 +260,7 @@ export class NatsDirectory extends ClusterDirectory {
   async #forgetTombstones(): Promise<void> {
     const buckets = this.#buckets;
     if (buckets === undefined || !this.isUp) return;
-    const nowMs = this.#nowMs();
+    const nowMs = this.#world.monotonicMs();
     const due = this.#tombstones.filter(({ dueMs }) => dueMs <= nowMs);
     this.#tombstones = this.#tombstones.filter(({ dueMs }) => dueMs > nowMs);
     for (const { kind, key, revision } of due) {
@@ -330,14 +326,4 @@ function asUnavailable(error: unknown): Error {
   if (error instanceof HubError || error instanceof DirectoryUnavailable) return error;
   const problem = error instanceof Error ? error.message : String(error);
   return new DirectoryUnavailable(problem, { cause: error });
-}
-
-/** Does not keep the process alive. */
-function everyInterval(intervalMs: number, action: () => void): () => void {
-  const timer = setInterval(action, intervalMs).unref();
-  return () => clearInterval(timer);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

@@ -1,4 +1,4 @@
-import { forwardRequestHeaders, type Limits, type Surface } from "@roomhub/protocol";
+import { forwardRequestHeaders, type Limits, type Surface, type World } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { crc32 } from "node:zlib";
 import { ModelRequest } from "../../inference/request/inference-request.ts";
@@ -18,6 +18,7 @@ import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
 import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
 
 export interface InferenceDeps extends Pick<ResponseOptions, "flushing"> {
+  world: World;
   inference: InferenceContext;
   limits: Limits;
   /** See {@link HubOptions.streamUsage}. */
@@ -50,7 +51,7 @@ export function serveInference(
 ): void {
   const room = admit(deps.inference, input.code);
   const arriving = new ArrivingRequest({ request, response, room, input, deps, onRefused });
-  readBody(request, response, inferenceBodyLimits(deps.limits), arriving);
+  readBody(deps.world, request, response, inferenceBodyLimits(deps.limits), arriving);
 }
 
 interface Arrival {

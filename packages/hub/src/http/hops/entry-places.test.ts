@@ -6,6 +6,7 @@ import { HubError } from "../../errors.ts";
 import type { Arrival } from "../front-deps.ts";
 import type { PeerReader } from "../peer.ts";
 import type { PipeOutcome } from "../../hop/pipe.ts";
+import { FlushingResponses } from "../flushing-responses.ts";
 import { EntryPlaces, type Place } from "./entry-places.ts";
 import { decodeHopFacts } from "./hop-facts.ts";
 
@@ -55,6 +56,7 @@ function arriving(
       pipeUpgrade: () => expect.unreachable("an upgrade"),
       tell: (hubId, requestId, outcome) => void said.push(`${hubId} told: ${requestId} ${outcome}`),
     },
+    flushing: new FlushingResponses(1_000, () => nowMs),
     peers: {
       sourceOf: () => ({ throttleKey: "192.0.2.1", ownAddress: undefined }),
       peerOf: () => ({ address: undefined }) as ReturnType<PeerReader["peerOf"]>,

@@ -13,6 +13,7 @@ import { asHubError, HubError } from "../../errors.ts";
 import type { ReadRequest } from "../../inference/inference-call.ts";
 import { errorFrame } from "../../inference/response/error-frame.ts";
 import type { Arrival, RoomPlaces, TunnelDial } from "../front-deps.ts";
+import type { FlushingResponses } from "../flushing-responses.ts";
 import type { PeerReader } from "../peer.ts";
 import { tunnelUrl } from "../tunnels/tunnel-url.ts";
 import { discardRest } from "../unread-rest.ts";
@@ -74,6 +75,7 @@ export interface EntryPlacesDeps {
   nowMs: () => number;
   pipes: Pipes;
   peers: PeerReader;
+  flushing: FlushingResponses;
   /** Which other hub has the session of a tunnel. */
   hubOfSession: (session: string | undefined) => HopHub | undefined;
   /** Where agents reach another hub. */
@@ -139,7 +141,7 @@ export class EntryPlaces implements RoomPlaces {
     const hasBegun = response.headersSent;
     // A home may refuse what its client is still sending.
     response.once("prefinish", () => {
-      if (!request.complete) discardRest(request);
+      if (!request.complete) discardRest(this.#deps.flushing, request);
     });
     const pipe = async (place: There): Promise<"over" | "again"> => {
       const { home } = place;

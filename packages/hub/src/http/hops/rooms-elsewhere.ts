@@ -1,4 +1,10 @@
-import { type Room, RoomListResponse, type UnreachableHub } from "@roomhub/protocol";
+import {
+  type Room,
+  RoomListResponse,
+  timeoutSignal,
+  type UnreachableHub,
+  type World,
+} from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { HopHub } from "../../hop/dial.ts";
 
@@ -10,6 +16,7 @@ export interface OtherHub extends HopHub {
 
 /** The other hubs, and how this one asks them what only they know. */
 export interface OtherHubs {
+  world: World;
   /** those that are not known to have ended, by id */
   list(): readonly OtherHub[];
   /** A request of this hub, over a hop. @throws when there is no response, also when `signal` ends it */
@@ -55,7 +62,7 @@ function unreachableHub({ hubId, advertiseUrl }: OtherHub): UnreachableHub {
 }
 
 async function roomsOf(hub: OtherHub, others: OtherHubs): Promise<Room[]> {
-  const signal = AbortSignal.timeout(others.answerMs);
+  const signal = timeoutSignal(others.world, others.answerMs);
   const response = await others.get(hub, "/v1/rooms", signal);
   let text = "";
   for await (const part of response.setEncoding("utf8")) {

@@ -8,6 +8,7 @@ import type { RouteMatch } from "../router.ts";
 import { sendHubPage } from "./hub-page.ts";
 import { monitorUrl, type PageFacts, sendRoomPage } from "./room-page.ts";
 import type { HubError } from "../../errors.ts";
+import type { FlushingResponses } from "../flushing-responses.ts";
 import { retryHeaders } from "../error-response.ts";
 import { discardRest } from "../unread-rest.ts";
 import { html, sendPage } from "./html.ts";
@@ -91,9 +92,10 @@ export function sendErrorPage(
   response: ServerResponse,
   error: HubError,
   origin: string | undefined,
+  flushing: FlushingResponses,
 ): void {
   const { req: request } = response;
-  if (!request.complete) discardRest(request);
+  if (!request.complete) discardRest(flushing, request);
   // A command is not a next step in a browser.
   const isForPeople = error.hint !== undefined && !/\broomhub [a-z]/.test(error.hint);
   const hint = isForPeople ? html`<p>${error.hint ?? ""}</p>` : html``;

@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import type { Participant, Withheld } from "../../domain/participant.ts";
 import { aParticipant, type ParticipantFields } from "../../domain/room.fixture.ts";
@@ -16,7 +17,10 @@ import { releaseParticipants, restoreParticipants } from "./restore-participants
 const hourMs = 3_600_000;
 const here = "0a0a";
 const nothing: Withheld = { authHeaders: false, instructions: false, machineSecret: false };
-const { token, digest } = mintToken(() => new Uint8Array(32).fill(7));
+const { token, digest } = mintToken({
+  ...systemWorld,
+  randomBytes: (count) => new Uint8Array(count).fill(7),
+});
 const withToken = peerAt(elsewhere, { token: token.reveal() });
 
 interface Kept {

@@ -1,4 +1,4 @@
-import { systemWorld, type World } from "@roomhub/protocol";
+import type { World } from "@roomhub/protocol";
 import { ModelServer, type ProviderClient, type ProviderSink } from "@roomhub/provider";
 import type { Participant } from "../../domain/participant.ts";
 import type { DirectReport } from "../../domain/path-reports.ts";
@@ -18,8 +18,7 @@ interface ModelServersOptions {
   report: (participant: Participant, report: DirectReport) => void;
   /** The model list is due to be read, earlier than before. */
   onLookMoved: (participant: Participant) => void;
-  /** ms on the hub's clock */
-  nowMs: () => number;
+  world: World;
   loadingMs: number;
 }
 
@@ -32,12 +31,10 @@ const maxTranslatedBytes = 16 * 1024 * 1024;
  */
 export class ModelServers {
   readonly #options: ModelServersOptions;
-  readonly #world: World;
   readonly #servers = new WeakMap<Participant, { baseUrl: string; server: ModelServer }>();
 
   constructor(options: ModelServersOptions) {
     this.#options = options;
-    this.#world = { ...systemWorld, monotonicMs: options.nowMs };
   }
 
   /** The participant's config or declared capabilities have changed. */
@@ -100,7 +97,7 @@ export class ModelServers {
       onEngine: (load) => report({ kind: "load", load }),
       onLoaded: (models) => report({ kind: "loaded", models }),
       hasListener: () => isCurrent() && isPresent(participant),
-      world: this.#world,
+      world: this.#options.world,
       loadingMs,
     });
     return server;

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { HubSession, LogBudget, TUNNEL_SUBPROTOCOL, WS_LIMITS, wsTransport } from "@roomhub/tunnel";
-import type { Limits } from "@roomhub/protocol";
+import type { Limits, World } from "@roomhub/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Participant } from "../../domain/participant.ts";
 import type { TunnelReport } from "../../domain/path-reports.ts";
 import { HubError } from "../../errors.ts";
-import { handshakeProblem } from "../../handshake-problem.ts";
+import { type AcceptTunnel, handshakeProblem } from "../../handshake-problem.ts";
 import type { TunnelRegistry } from "./registry.ts";
 import type { ResumableSessions } from "./resumable-sessions.ts";
 
@@ -25,30 +25,22 @@ interface TunnelEvents {
   bug(error: unknown): void;
 }
 
-/**
- * Completes a tunnel's WebSocket handshake. The token was checked before.
- *
- * @param session - the name of the session to resume, from the handshake
- * @throws HubError `bad_request` for another subprotocol, and for what is no handshake; what `opening` throws
- */
-type AcceptTunnel = (
-  participant: Participant,
-  session: string | undefined,
-  request: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-) => void;
-
 const alive: TunnelReport = { kind: "alive" };
 
-export function createTunnelAcceptor(
-  registry: TunnelRegistry,
-  sessions: ResumableSessions,
-  limits: Limits,
-  events: TunnelEvents,
-): AcceptTunnel {
+/** What the tunnels of a hub have in common. */
+interface TunnelParts {
+  world: World;
+  registry: TunnelRegistry;
+  sessions: ResumableSessions;
+  limits: Limits;
+}
+
+/** @returns throws HubError `bad_request` for another subprotocol, and for what is no handshake; what `opening` throws */
+export function createTunnelAcceptor(parts: TunnelParts, events: TunnelEvents): AcceptTunnel {
+  const { registry, sessions, limits } = parts;
   const shared: Shared = {
-    ...{ registry, sessions, limits, events },
+    ...parts,
+    events,
     logBudget: new LogBudget(limits.resumeLogBytes),
     connections: new WeakMap(),
   };
@@ -82,11 +74,7 @@ function checkHandshake(request: IncomingMessage): void {
   throw new HubError("bad_request", message, { hint });
 }
 
-/** What all tunnels of a hub share. */
-interface Shared {
-  registry: TunnelRegistry;
-  sessions: ResumableSessions;
-  limits: Limits;
+interface Shared extends TunnelParts {
   events: TunnelEvents;
   logBudget: LogBudget;
   /** the latest connection of each session */
@@ -95,7 +83,7 @@ interface Shared {
 
 /** Begins the session of a new connection, which HELLO may turn into the continuation of another one. */
 function begin(
-  { registry, sessions, limits, events, logBudget, connections }: Shared,
+  { world, registry, sessions, limits, events, logBudget, connections }: Shared,
   participant: Participant,
   webSocket: WebSocket,
   connection: Duplex,
@@ -110,7 +98,7 @@ function begin(
     pingIntervalMs: limits.tunnelPingMs,
     homeEpoch: () => events.homeEpochOf(participant.roomCode),
     resumeMs: limits.resumeMs,
-    logBudget,
+    ...{ world, logBudget },
     handlers: {
       decideResume(offer) {
         const decision = sessions.decide(participant, session, offer);

@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { aParticipant } from "../../domain/room.fixture.ts";
 import { aHubSession } from "./hub-session.fixture.ts";
@@ -5,7 +6,7 @@ import { ResumableSessions } from "./resumable-sessions.ts";
 
 /** Ada's session, and what her agent presents to go on with it. */
 function begin() {
-  const sessions = new ResumableSessions("5d0e-");
+  const sessions = new ResumableSessions(systemWorld, "5d0e-");
   const ada = aParticipant({ id: "ada", tokenDigest: new Uint8Array(32).fill(1) });
   const session = aHubSession();
   const begun = sessions.decide(ada, session, { bootId: "boot", claim: undefined });

@@ -1,4 +1,5 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { World } from "@roomhub/protocol";
+import { timingSafeEqual } from "node:crypto";
 import {
   CLOSE_CODES,
   type HubSession,
@@ -24,10 +25,12 @@ interface Ticket {
 export class ResumableSessions {
   readonly #tickets = new Map<string, Ticket>();
   readonly #idOf = new WeakMap<HubSession, string>();
+  readonly #world: World;
   readonly #prefix: string;
 
   /** @param prefix - in a cluster: identifies the hub that has the session */
-  constructor(prefix: string) {
+  constructor(world: World, prefix: string) {
+    this.#world = world;
     this.#prefix = prefix;
   }
 
@@ -69,8 +72,9 @@ export class ResumableSessions {
   }
 
   #begin(participant: Participant, session: HubSession, bootId: string): ResumeDecision {
-    const id = this.#prefix + randomBytes(16).toString("hex");
-    const secret = randomBytes(32).toString("base64url");
+    const random = (count: number) => Buffer.from(this.#world.randomBytes(count));
+    const id = this.#prefix + random(16).toString("hex");
+    const secret = random(32).toString("base64url");
     const { tokenDigest } = participant;
     const secretDigest = digestOf(secret);
     this.#tickets.set(id, {
