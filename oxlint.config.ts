@@ -319,7 +319,7 @@ export default defineConfig({
     // Its constructor connects everything that makes a hub part of a cluster.
     { files: ["packages/hub/src/hub-homes.ts"], rules: { "max-lines-per-function": "off" } },
     {
-      files: ["packages/{protocol,tunnel,provider,participant,hub}/src/**/*.ts"],
+      files: ["packages/{protocol,tunnel,provider,participant,hub,client,room-state}/src/**/*.ts"],
       rules: takeFromWorld(),
     },
     {

@@ -16,7 +16,9 @@ import {
   type Room,
   type RouteExplanation,
   type RouteQuestion,
+  systemWorld,
   type UpdateParticipantRequest,
+  type World,
 } from "@roomhub/protocol";
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
 import { notAHub } from "./errors.ts";
@@ -49,6 +51,8 @@ export interface RoomhubClientOptions {
   fetch?: Fetch | undefined;
   /** Timeout of one call. Default 30 000 ms; an event stream ends only after 50 s without data. */
   timeoutMs?: number | undefined;
+  /** Time and timers. Default: the system's. */
+  world?: World | undefined;
 }
 
 /**
@@ -70,6 +74,7 @@ export class RoomhubClient {
       // Called as a plain function: browsers reject a fetch whose `this` is not the window.
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
       timeoutMs: options.timeoutMs ?? 30_000,
+      world: options.world ?? systemWorld,
     };
   }
 

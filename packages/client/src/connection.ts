@@ -1,3 +1,4 @@
+import { timeoutSignal, type World } from "@roomhub/protocol";
 import { errorFromResponse, HubUnreachableError, notAHub } from "./errors.ts";
 
 /** The part of `fetch` that the SDK uses; tests and other runtimes can supply their own. */
@@ -10,6 +11,7 @@ export interface HubConnection {
   fetch: Fetch;
   /** Timeout of a call, ms. A stream times out only when the hub sends no data. */
   timeoutMs: number;
+  world: World;
 }
 
 export interface HubCall {
@@ -33,7 +35,7 @@ export interface HubCall {
  * @throws RoomhubError for an error response, HubUnreachableError without a response, the signal's reason when aborted
  */
 export async function callHub<T>(connection: HubConnection, call: HubCall): Promise<T> {
-  const deadline = AbortSignal.timeout(connection.timeoutMs);
+  const deadline = timeoutSignal(connection.world, connection.timeoutMs);
   const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline]);
   const { response, text } = await readAll(connection, call, signal);
   if (!response.ok && call.accept?.includes(response.status) !== true) {

@@ -4,8 +4,8 @@ import {
   type DetailEvent,
   EVENT_NAMES,
   pause,
-  systemWorld,
   type HubEvent,
+  type World,
 } from "@roomhub/protocol";
 import { type HubConnection, openStream } from "./connection.ts";
 import { HubUnreachableError, RoomhubError } from "./errors.ts";
@@ -118,7 +118,7 @@ export async function* readEvents(
     }
     const waitMs = Math.min(retryMs * 2 ** failures++, longestRetryMs);
     options.onDisconnect?.(reason, waitMs);
-    await pause(systemWorld, waitMs, signal);
+    await pause(connection.world, waitMs, signal);
   }
 }
 
@@ -138,10 +138,16 @@ async function* readOnce(
 ): AsyncGenerator<AnyEvent, void, void> {
   const idle = new AbortController();
   const stop = signal === undefined ? idle.signal : AbortSignal.any([signal, idle.signal]);
-  const body = await withIdleTimeout(idle, openStream(connection, path, lastEventId, stop), () => {
-    const cause = new Error(`no response in ${idleLimitMs} ms`);
-    return new HubUnreachableError(connection.hubUrl, cause);
-  });
+  const { world } = connection;
+  const body = await withIdleTimeout(
+    world,
+    idle,
+    openStream(connection, path, lastEventId, stop),
+    () => {
+      const cause = new Error(`no response in ${idleLimitMs} ms`);
+      return new HubUnreachableError(connection.hubUrl, cause);
+    },
+  );
   const reader = body.getReader();
   const decoder = new TextDecoder();
   const received: { id: string | undefined; event: AnyEvent | undefined }[] = [];
@@ -152,7 +158,7 @@ async function* readOnce(
   try {
     listeners.onOpen();
     for (;;) {
-      const { done, value } = await withIdleTimeout(idle, reader.read(), noData);
+      const { done, value } = await withIdleTimeout(world, idle, reader.read(), noData);
       if (done) return;
       const text = decoder.decode(value, { stream: true });
       const lastEnd = text.lastIndexOf("\n\n");
@@ -179,12 +185,13 @@ async function* readOnce(
 
 /** Only waiting for the hub counts, not the time the consumer takes for an event. */
 function withIdleTimeout<T>(
+  world: World,
   idle: AbortController,
   wait: Promise<T>,
   reason: () => Error,
 ): Promise<T> {
-  const timer = setTimeout(() => idle.abort(reason()), idleLimitMs);
-  return wait.finally(() => clearTimeout(timer));
+  const timer = world.setTimeout(() => idle.abort(reason()), idleLimitMs);
+  return wait.finally(() => world.clearTimeout(timer));
 }
 
 function noData(): Error {

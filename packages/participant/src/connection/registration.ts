@@ -136,10 +136,10 @@ export class Registration {
   }
 
   #clientOf(hubUrl: string): RoomhubClient {
-    const { env, timing } = this.#settings;
+    const { env, timing, world } = this.#settings;
     const send = createProxyFetch(env);
     return new RoomhubClient({
-      hubUrl,
+      ...{ hubUrl, world },
       timeoutMs: timing.hubCallMs,
       fetch: (url, init) => {
         if (!this.hasHome) return send(url, init);
