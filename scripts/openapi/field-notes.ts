@@ -42,6 +42,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   UpdateParticipantRequest: "Any subset; `null` clears",
   "UpdateParticipantRequest.id": "If given, it must be the one in the path",
 
+  "JoinRequest.context":
+    "Tokens of prompt and output together that the model takes, where that is less than its server reports",
   "JoinResponse.heartbeatWithinMs": "A heartbeat is due within this; send one every 10 s",
   "JoinResponse.tunnel": "The WebSocket URL of the tunnel",
   "JoinResponse.hubs":
@@ -57,6 +59,11 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Participant.liveness": "Present when the hub probes its endpoint for signs of life",
   "Participant.loadedModels":
     "What its model server has loaded now, at most 64 names. Absent where it does not say",
+  "Participant.context":
+    "Tokens that prompt and output have together, and how that is known. Absent where nothing is known; `trained` is only what the model could have",
+  "Participant.features": "What its model can do. Absent while nothing is known of any feature",
+  "Participant.answersAs":
+    "The model that its responses name, when that is another one. Absent otherwise",
   "Participant.config":
     "Without `instructions`, which are private; `hasInstructions` is true when there are some",
   "Participant.joinedAt": "Epoch milliseconds",

@@ -50,6 +50,8 @@ export interface ParticipantOptions {
    * has, also where their rooms are at different hubs of a cluster. Default: each counts alone.
    */
   endpointSlots?: EndpointSlots | undefined;
+  /** Tokens of prompt and output together that the model takes, where it is less than its server reports. */
+  context?: JoinRequest["context"];
   /** Requests of this participant's owner go before those of others that wait for it. Default false. */
   ownFirst?: boolean | undefined;
   /** Called with the key that shows the owner's requests, each time the hub issues one. For `ownFirst`. */
@@ -163,6 +165,7 @@ function readEndpointOptions(
       capabilities,
       machineSecret: options.machineSecret,
       agentId: options.agentId ?? world.randomUUID(),
+      ...(options.context === undefined ? {} : { context: options.context }),
       ...(options.ownFirst === true ? { ownFirst: true } : {}),
       ...(options.standIn === true ? { standIn: true } : {}),
       ...(options.authHeaders === undefined ? {} : { authHeaders }),

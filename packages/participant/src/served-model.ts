@@ -60,6 +60,7 @@ export class ServedModel {
       onLookMoved: () => this.#watch.reschedule(),
       onEngine: () => this.#options.onStatus(),
       onLoaded: () => this.#options.onStatus(),
+      onFacts: () => this.#options.onStatus(),
       hasListener: () => !this.#isStopped,
     });
     this.#watch = new ProviderWatch(this.server, timing.probeTimeoutMs, world);
@@ -77,12 +78,13 @@ export class ServedModel {
     return { ready: readiness === "ready", readiness, reason: problem, ...this.capacity };
   }
 
-  /** the concurrency of the model server, its loaded models, and what is left of the budget */
-  get capacity(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere" | "loaded" | "budget"> {
+  /** the concurrency of the model server, its loaded models, what is known of its model, and the rest of the budget */
+  get capacity(): Omit<TunnelStatus, "ready" | "readiness" | "reason" | "capabilities"> {
     const budget = this.#options.budget?.report;
     const { loadedModels: loaded } = this.server;
     return {
       ...this.#slots,
+      ...this.server.facts,
       ...(loaded === undefined ? {} : { loaded }),
       ...(budget === undefined ? {} : { budget }),
     };

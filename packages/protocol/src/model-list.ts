@@ -1,8 +1,13 @@
 import { z } from "zod";
 import { Capabilities } from "./capability.ts";
+import { Features } from "./model-facts.ts";
 import { Connection, Load } from "./participant.ts";
 
-/** One entry of `GET …/models`. Interface §2; `name`, `connection`, `load` are additions of contract §4. */
+/**
+ * One entry of `GET …/models`. Interface §2; `name`, `connection`, `load` and the context are additions of contract §4.
+ *
+ * The size of the context, in tokens, is there under each of the names that clients read; absent when it is not known.
+ */
 export const ModelEntry = z.object({
   id: z.string(),
   object: z.literal("model"),
@@ -10,6 +15,10 @@ export const ModelEntry = z.object({
   created: z.int(),
   owned_by: z.string(),
   name: z.string(),
+  context_length: z.int().optional(),
+  max_model_len: z.int().optional(),
+  max_input_tokens: z.int().optional(),
+  meta: z.object({ n_ctx: z.int() }).optional(),
   service: z.object({
     nickname: z.string(),
     model: z.string(),
@@ -17,6 +26,7 @@ export const ModelEntry = z.object({
     capabilities: Capabilities,
     connection: Connection,
     load: Load,
+    features: Features.optional(),
   }),
 });
 export type ModelEntry = z.infer<typeof ModelEntry>;
@@ -31,6 +41,8 @@ export const AnthropicModel = z.object({
   display_name: z.string(),
   /** RFC 3339 */
   created_at: z.string(),
+  /** its context, in tokens; absent when it is not known */
+  max_input_tokens: z.int().optional(),
 });
 export type AnthropicModel = z.infer<typeof AnthropicModel>;
 

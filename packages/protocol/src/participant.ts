@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Capabilities } from "./capability.ts";
 import { HomeEpoch } from "./cluster.ts";
+import { Features, ModelContext } from "./model-facts.ts";
 import { Readiness } from "./readiness.ts";
 import { printable } from "./text.ts";
 
@@ -67,6 +68,8 @@ export const Connection = z.object({
   readiness: Readiness,
   /** Present while its tunnel is interrupted: how many streams wait for it to resume, and for how long so far. */
   resuming: z.object({ streams: z.int(), sinceMs: z.int() }).optional(),
+  /** Present while its model server loads the model: for how long so far, and how long loading took before, if known. */
+  loading: z.object({ sinceMs: z.int(), expectedMs: z.int().optional() }).optional(),
   /** why no request is sent there now, or why its tunnel is refused; absent otherwise */
   problem: z.string().optional(),
 });
@@ -142,6 +145,12 @@ export const ParticipantSummary = z.object({
   standIn: z.boolean().optional(),
   /** models that its server has loaded now, at most 64; absent when the server does not report them */
   loadedModels: z.array(z.string()).optional(),
+  /** absent while nothing is known; one that is `trained` says only what the model could have */
+  context: ModelContext.optional(),
+  /** absent while nothing is known of any */
+  features: Features.optional(),
+  /** the model that its responses name, when that is another one than `model` */
+  answersAs: z.string().optional(),
   /** absent when its agent reports none */
   budget: Budget.optional(),
 });

@@ -70,6 +70,7 @@ function model(limits: Limits) {
   return plainText("model", limits.modelLength);
 }
 
+const maxContextTokens = 1_000_000_000;
 const maxAliasTargets = 16;
 const maxWildcards = 4;
 
@@ -93,6 +94,8 @@ function optionalFields(limits: Limits) {
     authHeaders: authHeadersSchema(limits.authHeaders, limits.authHeaderBytes).nullish(),
     transport: z.enum(["tunnel", "auto"]).optional(),
     liveness: Liveness.nullish(),
+    /** tokens that its model takes, where it is less than the model server reports. Contract §3, "Context" */
+    context: z.int().min(1).max(maxContextTokens).nullish(),
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Features, ModelContext } from "./model-facts.ts";
 import { Connection, Load } from "./participant.ts";
 import { InferenceProtocol } from "./surface.ts";
 
@@ -56,6 +57,9 @@ export const RouteCandidate = z.object({
   reason: z.string(),
   connection: Connection,
   load: Load,
+  /** as in the listing of participants */
+  context: ModelContext.optional(),
+  features: Features.optional(),
   /** present when the request is for a model name */
   expected: RouteExpectation.optional(),
 });

@@ -17,6 +17,7 @@ export { type ModelServerRequest, ModelServer, type ModelServerOptions } from ".
 export type { ProbeResult } from "./learn/probe.ts";
 export type { ReadinessVerdict } from "./readiness/server-readiness.ts";
 export { ProviderClient, type ProviderClientOptions } from "./call/provider-client.ts";
+export type { KnownFacts } from "./learn/facts-watch.ts";
 export type { EngineLoad } from "./slots/slot-watch.ts";
 export { scrubSecrets } from "./secrets/secret-forms.ts";
 export type { ReportedCapabilities } from "./learn/server-knowledge.ts";

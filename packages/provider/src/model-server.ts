@@ -1,5 +1,6 @@
 import { type JsonObject, LIMITS, systemWorld, type World } from "@roomhub/protocol";
 import { discoverCapabilities } from "./learn/capabilities.ts";
+import { FactsWatch, type KnownFacts } from "./learn/facts-watch.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
 import type { CapabilityName } from "./learn/known-capabilities.ts";
 import { LearningSink } from "./learn/learning-sink.ts";
@@ -48,6 +49,8 @@ export interface ModelServerOptions {
   onEngine?: ((load: EngineLoad | undefined) => void) | undefined;
   /** Its loaded models have changed; at most 64, undefined when it does not report them. */
   onLoaded?: ((models: readonly string[] | undefined) => void) | undefined;
+  /** What is known of its model has changed. */
+  onFacts?: ((facts: KnownFacts) => void) | undefined;
   /** Whether `onEngine` and `onLoaded` are still needed; default true. */
   hasListener?: (() => boolean) | undefined;
   /** It is a function of this program: always ready, never probed. */
@@ -98,6 +101,7 @@ export class ModelServer {
   readonly #source: TranslationSource;
   readonly #slots: SlotWatch;
   readonly #loaded: LoadedWatch;
+  readonly #facts: FactsWatch;
   #isLooking = false;
 
   constructor(options: ModelServerOptions) {
@@ -129,12 +133,17 @@ export class ModelServer {
       ...watched,
       running: () => this.#readiness.running,
       onChange: (load) => options.onEngine?.(load),
+      onRead: this.#describe,
     });
     this.#loaded = new LoadedWatch({
       ...watched,
       onChange: (models) => options.onLoaded?.(models),
-      onRead: (description) => this.#slots.describe(description),
+      onRead: (description) => {
+        this.#slots.describe(description);
+        this.#describe(description);
+      },
     });
+    this.#facts = new FactsWatch({ ...watched, onChange: (facts) => options.onFacts?.(facts) });
   }
 
   /** How many requests it runs at once; undefined when that is not known. */
@@ -145,6 +154,14 @@ export class ModelServer {
   /** The models that it has loaded, at most 64; undefined when it does not say. */
   get loadedModels(): readonly string[] | undefined {
     return this.#loaded.models;
+  }
+
+  readonly #describe = (response: JsonObject): void =>
+    this.#facts.describe(this.#knowledge.program, response);
+
+  /** What is known of its model: context, features, and the name in its responses. */
+  get facts(): KnownFacts {
+    return this.#facts.known;
   }
 
   /** Stops the timers between probes. */
@@ -176,6 +193,7 @@ export class ModelServer {
   /** `model` returns another name from now on: the server may be another too. */
   modelChanged(): void {
     this.#knowledge.doubt();
+    this.#facts.forget();
     this.#readiness.modelChanged(this.#queried.world.monotonicMs());
   }
 
@@ -277,12 +295,14 @@ export class ModelServer {
     const { program } = this.#knowledge;
     await this.#slots.look(program, found, description);
     await this.#loaded.look(program, found, description);
+    await this.#facts.look(program, found, description);
     this.#isLooking = false;
   }
 
   /** @returns what the server says of itself */
   async #discover(found: ProbeResult): Promise<JsonObject | undefined> {
     this.#knowledge.beginLook(found.program);
+    this.#facts.forget();
     const { capabilities, program, description } = await discoverCapabilities({
       server: this.#queried,
       found,

@@ -3,9 +3,11 @@ import {
   type Budget,
   type Capabilities,
   type CapabilityValue,
+  type Features,
   type JoinRequest,
   type LimitSource,
   type Liveness,
+  type ModelContext,
   type ParticipantConfig,
   type ParticipantStatus,
   type Readiness,
@@ -46,6 +48,8 @@ export interface Registration {
   isTunnelOnly: boolean;
   /** `probe`: the hub probes its endpoint for signs of life */
   liveness: Liveness | undefined;
+  /** tokens that its model takes at most, whatever the model server reports; undefined when not declared */
+  declaredContext: number | undefined;
   /** It leaves requests for any participant to other participants, see `isLeftToOthers`. */
   isStandIn: boolean;
   registrant: Registrant;
@@ -164,6 +168,19 @@ export interface Learned {
   reported: ReportedLoad;
   /** models that the model server has loaded; undefined when it does not say */
   loadedModels: readonly string[] | undefined;
+  facts: ModelFacts;
+  /** what counts of the reported and the declared context, and of errors; see `updateContext` */
+  context: ModelContext | undefined;
+  /** its tokens; infinite when it is not known, or only what the model was trained for */
+  usableTokens: number;
+}
+
+/** What a model server, or what it sends, says of the model. */
+export interface ModelFacts {
+  context: ModelContext | undefined;
+  features: Features | undefined;
+  /** the model that responses name, when that is another one */
+  answersAs: string | undefined;
 }
 
 /** How requests reach it. */
@@ -245,6 +262,12 @@ export const nothingReported: ReportedLoad = Object.freeze({
   elsewhere: 0,
 });
 
+export const noFacts: ModelFacts = Object.freeze({
+  context: undefined,
+  features: undefined,
+  answersAs: undefined,
+});
+
 /** What is known of a model server before it was reached. */
 export function nothingFound() {
   return {
@@ -253,6 +276,9 @@ export function nothingFound() {
     reportsUsageItself: false,
     reported: nothingReported,
     loadedModels: undefined,
+    facts: noFacts,
+    context: undefined,
+    usableTokens: Number.POSITIVE_INFINITY,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ModelContext } from "@roomhub/protocol";
 import type { Load, PathVerdict } from "./participant.ts";
 
 /** STATUS of an agent, as far as it is understood. */
@@ -12,7 +13,16 @@ export interface ReportedStatus {
   limitFrom?: string | undefined;
   elsewhere?: number | undefined;
   loaded?: readonly string[] | undefined;
+  context?: ReportedContext | undefined;
+  /** words of `Features`; any other is `unknown` */
+  features?: Readonly<Record<string, string>> | undefined;
+  answersAs?: string | undefined;
   budget?: Load["budget"];
+}
+
+interface ReportedContext extends Omit<ModelContext, "from"> {
+  /** a word of `ContextSource`; with any other, nothing is known */
+  from: string;
 }
 
 /** What happens to a participant's tunnel. */
@@ -29,6 +39,9 @@ export type TunnelReport =
   | { readonly kind: "resumed" }
   | { readonly kind: "closed" };
 
+/** What is known of the model behind a model server. */
+export type ReportedFacts = Pick<ReportedStatus, "context" | "features" | "answersAs">;
+
 /** What calls and probes of the hub itself show of a participant's endpoint. */
 export type DirectReport =
   | {
@@ -43,4 +56,5 @@ export type DirectReport =
   /** The requests that the model server runs at once; undefined for no report. */
   | { readonly kind: "load"; readonly load: { slots?: number; elsewhere?: number } | undefined }
   /** undefined when the server does not say which models it has loaded */
-  | { readonly kind: "loaded"; readonly models: readonly string[] | undefined };
+  | { readonly kind: "loaded"; readonly models: readonly string[] | undefined }
+  | { readonly kind: "facts"; readonly facts: ReportedFacts };

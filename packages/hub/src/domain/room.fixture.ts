@@ -32,6 +32,7 @@ export function aParticipant(fields: ParticipantFields & { id: string }): Partic
     declaredCapabilities: {},
     isTunnelOnly: false,
     liveness: undefined,
+    declaredContext: undefined,
     isStandIn: false,
     registrant: { address: "127.0.0.1", hasOrigin: false, throttleKey: "127.0.0.1" },
     tokenDigest: new Uint8Array(32),

@@ -1,6 +1,7 @@
 import type { AliasTable } from "./aliases/alias-table.ts";
 import { Pace } from "./placement/pace.ts";
-import type { Participant } from "./participant.ts";
+import { updateContext } from "./model-context.ts";
+import { noFacts, type Participant } from "./participant.ts";
 import { ContextBounds } from "./placement/context-bounds.ts";
 import { ServingIndex } from "./placement/serving-index.ts";
 import { SessionBindings } from "./placement/session-bindings.ts";
@@ -53,4 +54,6 @@ export function modelChanged({ placing }: Room, participant: Participant): void 
   placing.warm.forget(participant);
   placing.contexts.forget(participant);
   participant.learned.pace = new Pace();
+  participant.learned.facts = noFacts;
+  updateContext(participant);
 }

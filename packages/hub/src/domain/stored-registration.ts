@@ -37,6 +37,7 @@ export function storedRegistrationOf(
     declaredCapabilities: participant.declaredCapabilities,
     isTunnelOnly: participant.isTunnelOnly,
     liveness: participant.liveness,
+    declaredContext: participant.declaredContext,
     isStandIn: participant.isStandIn,
     registrant: { ...registrant, computer: undefined },
     tokenDigest: participant.tokenDigest,

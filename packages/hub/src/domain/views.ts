@@ -57,8 +57,26 @@ export function participantView(participant: Participant, nowMs: number): Partic
     ...(participant.learned.loadedModels === undefined
       ? {}
       : { loadedModels: [...participant.learned.loadedModels] }),
+    ...contextView(participant),
+    ...featuresView(participant),
+    ...answersAsView(participant),
     ...(participant.load.budget === undefined ? {} : { budget: participant.load.budget }),
   };
+}
+
+/** As participants are listed, and in routes. */
+export function contextView({ learned }: Participant): Pick<ParticipantSummary, "context"> {
+  return learned.context === undefined ? {} : { context: learned.context };
+}
+
+export function featuresView({ learned }: Participant): Pick<ParticipantSummary, "features"> {
+  const { features } = learned.facts;
+  return features === undefined ? {} : { features };
+}
+
+function answersAsView({ learned }: Participant): Pick<ParticipantSummary, "answersAs"> {
+  const { answersAs } = learned.facts;
+  return answersAs === undefined ? {} : { answersAs };
 }
 
 /** Contract §1: it may be alive and connected without being able to serve a request. */
@@ -107,6 +125,7 @@ export function modelView(participant: Participant, nowMs: number): ModelEntry {
     created: Math.floor(participant.presence.joinedAt / 1000),
     owned_by: participant.nickname,
     name: `${participant.nickname} (${participant.model})`,
+    ...contextNames(participant.learned.usableTokens),
     service: {
       nickname: participant.nickname,
       model: participant.model,
@@ -114,7 +133,17 @@ export function modelView(participant: Participant, nowMs: number): ModelEntry {
       capabilities: participant.learned.capabilities,
       connection: connectionView(participant, nowMs),
       load: loadView(participant),
+      ...featuresView(participant),
     },
+  };
+}
+
+/** The context under each name that clients read. Contract §4, "Models list". */
+function contextNames(tokens: number): Partial<ModelEntry> {
+  if (!Number.isFinite(tokens)) return {};
+  return {
+    ...{ context_length: tokens, max_model_len: tokens, max_input_tokens: tokens },
+    meta: { n_ctx: tokens },
   };
 }
 
@@ -171,9 +200,11 @@ export function anthropicModels(room: Room, nowMs: number): AnthropicModelList {
   return { data, has_more: false, first_id, last_id: data.at(-1)?.id ?? null };
 }
 
-export function anthropicModel({ id, nickname, model, presence }: Participant): AnthropicModel {
-  const { joinedAt } = presence;
-  return entry(id, `${nickname} (${model})`, joinedAt);
+export function anthropicModel(participant: Participant): AnthropicModel {
+  const { id, nickname, model, presence, learned } = participant;
+  const shown = entry(id, `${nickname} (${model})`, presence.joinedAt);
+  const { usableTokens } = learned;
+  return Number.isFinite(usableTokens) ? { ...shown, max_input_tokens: usableTokens } : shown;
 }
 
 function anthropicAlias({ pattern, targets, createdAt }: Alias): AnthropicModel {

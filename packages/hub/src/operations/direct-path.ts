@@ -5,7 +5,7 @@ import { updateTrial } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext } from "./context.ts";
-import { announceLoadedModels, shownOf, takeCapabilities, takeLoad } from "./learned.ts";
+import { announceLoadedModels, shownOf, takeCapabilities, takeFacts, takeLoad } from "./learned.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
 
 /** A call or probe that the hub made itself shows something of a participant. */
@@ -22,6 +22,7 @@ export function directReported(
     case "capabilities":
     case "load":
     case "loaded":
+    case "facts":
       return learned(context, participant, report);
   }
 }
@@ -64,12 +65,13 @@ function setDirect(participant: Participant, direct: Paths["direct"]): boolean {
 function learned(
   context: OperationContext,
   participant: Participant,
-  report: Extract<DirectReport, { kind: "capabilities" | "load" | "loaded" }>,
+  report: Extract<DirectReport, { kind: "capabilities" | "load" | "loaded" | "facts" }>,
 ): void {
   const before = shownOf(participant);
   if (report.kind === "capabilities") takeCapabilities(participant, report.capabilities);
   // The agent knows better.
   else if (participant.paths.tunnel.kind !== "closed") return;
+  else if (report.kind === "facts") takeFacts(participant, report.facts);
   else if (report.kind === "loaded") {
     context.loadedUpdates.report(participant, report.models);
     announceLoadedModels(context);

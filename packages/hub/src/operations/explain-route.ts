@@ -31,7 +31,7 @@ import {
   isLeftToOthers,
 } from "../domain/selection-query.ts";
 import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../domain/selector.ts";
-import { connectionView, loadView } from "../domain/views.ts";
+import { connectionView, contextView, featuresView, loadView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import { candidateFor } from "../domain/placement/place-request.ts";
@@ -254,7 +254,11 @@ function candidate(
   const connection = connectionView(participant, nowMs);
   const doubt = doubtOf(participant);
   const reasons = doubt === undefined ? reason : `${reason}; it ${doubt}`;
-  return { id, nickname, model, verdict, reason: reasons, connection, load: loadView(participant) };
+  return {
+    ...{ id, nickname, model, verdict, reason: reasons, connection, load: loadView(participant) },
+    ...contextView(participant),
+    ...featuresView(participant),
+  };
 }
 
 /**

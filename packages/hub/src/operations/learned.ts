@@ -1,4 +1,6 @@
-import type { CapabilityValue } from "@roomhub/protocol";
+import { type CapabilityValue, Features, ModelContext } from "@roomhub/protocol";
+import { updateContext } from "../domain/model-context.ts";
+import type { ReportedFacts } from "../domain/path-reports.ts";
 import { updateLimit } from "../domain/slots.ts";
 import { capabilitiesOf, type Participant, type ReportedLoad } from "../domain/participant.ts";
 import type { OperationContext } from "./context.ts";
@@ -46,12 +48,36 @@ export function takeLoad(
   if (machine?.limit !== limitBefore) wakeRooms(context, participant.roomCode, machine);
 }
 
+/** What a model server says of its model, by its agent or to the hub. */
+export function takeFacts(
+  participant: Participant,
+  { context, features, answersAs }: ReportedFacts,
+): void {
+  participant.learned.facts = {
+    context: ModelContext.safeParse(context).data,
+    features: features && featuresIn(features),
+    answersAs: answersAs?.slice(0, 256),
+  };
+  updateContext(participant);
+}
+
+/** A word that is not known, or not there, is `unknown`. */
+function featuresIn(words: Readonly<Record<string, string>>): Features {
+  const names = Features.keyof().options;
+  const read = names.map((name) => [
+    name,
+    Features.shape[name].safeParse(words[name]).data ?? "unknown",
+  ]);
+  return Features.parse(Object.fromEntries(read));
+}
+
 /** What an update is announced for. Slots that other programs take come and go like requests, without one. */
 export function shownOf({ paths, learned, load }: Participant): string {
   const { tunnel } = paths;
-  const { capabilities } = learned;
+  const { capabilities, context, facts } = learned;
   const { limit, limitFrom } = load;
-  return JSON.stringify([tunnel, capabilities, limit, limitFrom]);
+  const { features, answersAs } = facts;
+  return JSON.stringify([tunnel, capabilities, limit, limitFrom, context, features, answersAs]);
 }
 
 /** Announces the changes of loaded models that are due. */

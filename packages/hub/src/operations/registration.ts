@@ -1,6 +1,7 @@
 import { checkEndpoint, type JoinRequest } from "@roomhub/protocol";
 import { digestOf } from "../credentials/tokens.ts";
 import { Pace } from "../domain/placement/pace.ts";
+import { updateContext } from "../domain/model-context.ts";
 import { updateLimit } from "../domain/slots.ts";
 import {
   capabilitiesOf,
@@ -38,6 +39,7 @@ export function registrationOf(
     declaredCapabilities: request.capabilities ?? {},
     isTunnelOnly: request.transport === "tunnel",
     liveness: request.liveness ?? undefined,
+    declaredContext: request.context ?? undefined,
     isStandIn: request.standIn === true,
     registrant: registrantOf(peer),
     tokenDigest,
@@ -91,6 +93,7 @@ export function newParticipant(
     },
   };
   updateLimit(participant, limits);
+  updateContext(participant);
   return participant;
 }
 
@@ -113,4 +116,5 @@ export function refreshCapabilities(
     participant.declaredCapabilities,
     participant.learned.found,
   );
+  updateContext(participant);
 }

@@ -4,7 +4,7 @@ import type { ReportedStatus, TunnelReport } from "../domain/path-reports.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext } from "./context.ts";
-import { announceLoadedModels, shownOf, takeCapabilities, takeLoad } from "./learned.ts";
+import { announceLoadedModels, shownOf, takeCapabilities, takeFacts, takeLoad } from "./learned.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
 
 /** Something happened to the tunnel of a participant, or its agent sent something. */
@@ -120,6 +120,7 @@ function takeStatus(
     limitFrom: limitFrom === "learned" ? "learned" : "engine",
     elsewhere,
   });
+  takeFacts(participant, status);
   takeBudget(context, participant, status.budget);
   context.loadedUpdates.report(participant, status.loaded);
 }

@@ -62,6 +62,7 @@ function applyNames(participant: Participant, request: UpdateParticipantRequest)
   if (request.specs !== undefined) participant.specs = request.specs ?? {};
   if (request.capabilities !== undefined)
     participant.declaredCapabilities = request.capabilities ?? {};
+  if (request.context !== undefined) participant.declaredContext = request.context ?? undefined;
   return request.config === undefined ? [] : applyConfig(participant, request.config ?? {});
 }
 

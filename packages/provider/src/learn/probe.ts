@@ -17,6 +17,8 @@ export interface ProbeResult {
   aliases?: string[];
   /** names of the models that are loaded now, where the list says so: llama.cpp's router does */
   loaded?: string[];
+  /** what it lists, with all that it says of each model; for the look that follows */
+  entries?: readonly JsonObject[];
   /** the program that the list identifies */
   program?: ServerProgram;
   /** for display: why there was no response, or the error in it */
@@ -77,6 +79,7 @@ function readModels({ body, head }: QueryResult): Partial<ProbeResult> {
   const aliases = texts(entries.flatMap((entry) => entry?.aliases ?? []));
   return {
     models: texts(entries.map((entry) => entry?.id)),
+    entries: entries.filter(isObject),
     ...(aliases.length === 0 ? {} : { aliases }),
     ...loadedIn(entries),
     ...(program === undefined ? {} : { program }),

@@ -79,15 +79,17 @@ describe("the loaded models of Ollama", () => {
     expect(count(world, "GET /api/ps")).toBe(1);
   });
 
-  test("are not read again while the server is not used", async () => {
+  test("are read every half a minute while other clients use the server", async () => {
     const world = start(ollama());
     await probe(world);
-    for (let minute = 0; minute < 10; minute++) {
-      await pass(world, 60_000);
-      await probe(world);
-    }
+    await pass(world, 10_000);
+    await probe(world);
     expect(count(world, "GET /api/ps")).toBe(1);
-    expect(world.reported).toEqual([[]]);
+    world.replies["GET /api/ps"] = running("qwen3:8b");
+    await pass(world, 20_000);
+    await probe(world);
+    expect(count(world, "GET /api/ps")).toBe(2);
+    expect(world.reported).toEqual([[], ["qwen3:8b"]]);
   });
 
   test("are read after use, every 10 s at most, and reported when they are others", async () => {

@@ -19,6 +19,8 @@ export interface LoadedWatchOptions extends QueriedServer {
 type Source = LoadedList | "models list";
 
 const pauseMs = 10_000;
+/** Another client may have it loaded in another way: what is known is at most a minute old. */
+const staleMs = 25_000;
 const listMs = 3_000;
 
 /**
@@ -62,10 +64,16 @@ export class LoadedWatch {
       this.#source = "models list";
       return this.#publish(loaded);
     }
-    if (isSame) return;
+    if (isSame) return this.#refresh();
     this.#source = loadedListOf(program, description);
     if (this.#source === undefined) return this.#forget();
     await this.#read(description);
+  }
+
+  async #refresh(): Promise<void> {
+    const agoMs = this.#options.world.monotonicMs() - this.#readMs;
+    if (this.#timer === undefined && !this.#isReading && agoMs >= staleMs)
+      await this.#read(undefined);
   }
 
   /** A request has ended, in whatever way: its model is loaded, and another may have made room for it. */

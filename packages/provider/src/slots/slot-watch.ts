@@ -22,6 +22,8 @@ export interface SlotWatchOptions extends QueriedServer {
   /** whether `onChange` still has a listener */
   hasListener: () => boolean;
   onChange: (load: EngineLoad | undefined) => void;
+  /** `GET /props` was read, which says more than the slots. */
+  onRead: (properties: JsonObject) => void;
 }
 
 /**
@@ -106,7 +108,7 @@ export class SlotWatch {
     const isDescribed = properties !== undefined && !this.#isRouter;
     if (!isDescribed && !this.#isPropsDue) return;
     this.#propsReadMs = this.#options.world.monotonicMs();
-    const props = isDescribed ? propsIn(properties) : await readProps(this.#place());
+    const props = isDescribed ? propsIn(properties) : await this.#readProps();
     if (props === undefined) return;
     const isFirst = this.#load === undefined;
     this.#note(props, props.isAsleep ? 0 : (this.#load?.elsewhere ?? 0));
@@ -159,7 +161,7 @@ export class SlotWatch {
       const found = await probeModels(this.#options, listMs);
       if (!this.#isLoaded(found)) return 0;
     }
-    const props = await readProps(this.#place());
+    const props = await this.#readProps();
     if (props === undefined) return undefined;
     if (props.isAsleep) return 0;
     const busy = await countBusySlots(this.#place());
@@ -176,6 +178,13 @@ export class SlotWatch {
   #place(): SlotPlace {
     const { model } = this.#options;
     return { ...this.#options, routedModel: this.#isRouter ? model() : undefined };
+  }
+
+  async #readProps(): Promise<ServerProps | undefined> {
+    const properties = await readProps(this.#place());
+    if (properties === undefined) return undefined;
+    this.#options.onRead(properties);
+    return propsIn(properties);
   }
 
   #note({ slots, hasSlotList }: ServerProps, elsewhere: number): void {
@@ -221,9 +230,8 @@ const lookMs = 3_000;
 const maxSlots = 65_536;
 
 /** Loads nothing and wakes nothing. @returns undefined when there was no such response. Never throws */
-async function readProps(place: SlotPlace): Promise<ServerProps | undefined> {
-  const properties = objectIn((await lookBelowRoot(place, "/props")).body);
-  return properties === undefined ? undefined : propsIn(properties);
+async function readProps(place: SlotPlace): Promise<JsonObject | undefined> {
+  return objectIn((await lookBelowRoot(place, "/props")).body);
 }
 
 /** @param properties - of `GET /props` */

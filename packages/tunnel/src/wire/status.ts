@@ -2,6 +2,7 @@ import type { JsonObject } from "@roomhub/protocol";
 import { asProtocolError } from "./hello.ts";
 import {
   booleanField,
+  optionalBooleanField,
   optionalIntegerField,
   optionalObjectField,
   optionalTextField,
@@ -27,8 +28,23 @@ export interface TunnelStatus {
   elsewhere?: number | undefined;
   /** The models that the provider has loaded, at most 64; absent when it does not say. */
   loaded?: readonly string[] | undefined;
+  /** Tokens that the provider's model takes; absent when unknown. */
+  context?: TunnelContext | undefined;
+  /** What the provider's model can do, word by word; absent before the provider was looked at. */
+  features?: Record<string, string> | undefined;
+  /** The model that responses name, when that is another one than the participant's. */
+  answersAs?: string | undefined;
   /** The agent's own budget; absent when it has none. */
   budget?: TunnelBudget | undefined;
+}
+
+/** The context of a model: a `ModelContext` of `@roomhub/protocol`, which this package does not import. */
+interface TunnelContext {
+  tokens: number;
+  /** Where the figure comes from. */
+  from: string;
+  countsMaxTokens?: boolean | undefined;
+  mayTruncate?: boolean | undefined;
 }
 
 /** What an agent lets all hubs together spend. */
@@ -46,9 +62,10 @@ const MAX_LOADED = 64;
 
 export function encodeStatus(status: TunnelStatus): string {
   const { ready, readiness, reason, capabilities, limit, limitFrom, elsewhere } = status;
-  const { loaded, budget } = status;
+  const { loaded, context, features, answersAs, budget } = status;
   return JSON.stringify({
     ...{ ready, readiness, reason, capabilities, limit, limitFrom, elsewhere, loaded },
+    ...{ context, features, answersAs },
     budget: budget && encodableBudget(budget),
   });
 }
@@ -66,11 +83,25 @@ export function decodeStatus(payload: Buffer): TunnelStatus {
       limitFrom: optionalTextField(object, "limitFrom"),
       elsewhere: optionalIntegerField(object, "elsewhere", 0, MAX_LIMIT),
       loaded: optionalTextsField(object, "loaded", MAX_LOADED),
+      context: readContext(optionalObjectField(object, "context")),
+      features: optionalTextMapField(object, "features"),
+      answersAs: optionalTextField(object, "answersAs"),
       budget: readBudget(optionalObjectField(object, "budget")),
     };
   } catch (error) {
     throw asProtocolError("STATUS", error);
   }
+}
+
+function readContext(context: JsonObject | undefined): TunnelContext | undefined {
+  const tokens = context && optionalIntegerField(context, "tokens", 1, Number.MAX_SAFE_INTEGER);
+  const from = context && optionalTextField(context, "from");
+  if (context === undefined || tokens === undefined || from === undefined) return undefined;
+  return {
+    ...{ tokens, from },
+    countsMaxTokens: optionalBooleanField(context, "countsMaxTokens"),
+    mayTruncate: optionalBooleanField(context, "mayTruncate"),
+  };
 }
 
 /** The fields in the order of the wire. */

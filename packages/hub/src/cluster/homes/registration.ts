@@ -21,6 +21,7 @@ const storedForm = ParticipantSummary.pick({
   config: ParticipantConfig.omit({ instructions: true }),
   capabilities: Capabilities.partial(),
   isTunnelOnly: flag,
+  declaredContext: epochMs.optional(),
   isStandIn: flag,
   registrant: ParticipantSummary.pick({}).extend({
     address: text.optional(),
@@ -66,6 +67,7 @@ export function decodeRegistration(stored: object): StoredRegistration {
     ...fields,
     config: withoutInstructions(fields.config),
     declaredCapabilities: capabilities,
+    declaredContext: fields.declaredContext,
     liveness: fields.liveness,
     agentId: fields.agentId,
     ownerAddress: fields.ownerAddress,

@@ -1,3 +1,4 @@
+import { updateContext } from "../../domain/model-context.ts";
 import { updateLimit } from "../../domain/slots.ts";
 import type { PaceSnapshot } from "../../domain/placement/pace.ts";
 import {
@@ -17,7 +18,7 @@ import type { OperationContext } from "../context.ts";
  */
 export interface ParticipantState
   extends
-    Pick<Learned, "refusesStreamUsage" | "reportsUsageItself" | "reported">,
+    Pick<Learned, "refusesStreamUsage" | "reportsUsageItself" | "reported" | "facts">,
     Pick<Presence, "status" | "returning" | "lastSeenAt">,
     Pick<Load, "budget">,
     Pick<Paths, "lastContactAt"> {
@@ -56,6 +57,7 @@ export function stateOf(
     budget: participant.load.budget,
     returning: participant.presence.returning,
     reported: participant.learned.reported,
+    facts: participant.learned.facts,
     lastSeenAt: participant.presence.lastSeenAt,
     lastContactAt: participant.paths.lastContactAt,
     authHeaders: vault.headersFor(participant.key, participant.endpointOrigin),
@@ -97,6 +99,8 @@ export function restoreState(
   participant.learned.pace.restore(state.pace, now);
   participant.load.budget = state.budget;
   participant.learned.reported = state.reported;
+  participant.learned.facts = state.facts;
+  updateContext(participant);
   participant.learned.loadedModels = state.loadedModels;
   participant.presence.lastSeenAt = state.lastSeenAt;
   participant.paths.lastContactAt = state.lastContactAt;

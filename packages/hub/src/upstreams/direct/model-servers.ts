@@ -95,6 +95,7 @@ export class ModelServers {
         if (isCurrent()) onLookMoved(participant);
       },
       onEngine: (load) => report({ kind: "load", load }),
+      onFacts: (facts) => report({ kind: "facts", facts }),
       onLoaded: (models) => report({ kind: "loaded", models }),
       hasListener: () => isCurrent() && isPresent(participant),
       world: this.#options.world,
