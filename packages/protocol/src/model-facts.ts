@@ -33,4 +33,3 @@ export const Features = z.object({
   logprobs: CapabilityValue,
 });
 export type Features = z.infer<typeof Features>;
-
