@@ -8,7 +8,9 @@ interface Delivery {
   onEnd: (outcome: Outcome) => void;
 }
 
-interface Pending extends Delivery {
+interface Pending {
+  /** undefined once it has ended: V8 keeps what was in a map for a while, see `Roster` */
+  delivery: Delivery | undefined;
   /** since when nothing can say that it arrived */
   lostMs: number | undefined;
 }
@@ -31,27 +33,30 @@ export class Deliveries {
 
   /** @param delivery - `hubId` has the client */
   expect(requestId: string, delivery: Delivery): void {
-    this.#pending.set(requestId, { ...delivery, lostMs: undefined });
+    this.#pending.set(requestId, { delivery, lostMs: undefined });
   }
 
   /** @param outcome - `gone`: the client left before it had all of the response */
   end(requestId: string, outcome: Outcome): void {
-    const delivery = this.#pending.get(requestId);
+    const pending = this.#pending.get(requestId);
+    if (pending === undefined) return;
+    const { delivery } = pending;
+    pending.delivery = undefined;
     this.#pending.delete(requestId);
     delivery?.onEnd(outcome);
   }
 
   /** The other hub cannot say anything any more. */
   hubReset(hubId: string): void {
-    for (const delivery of this.#pending.values()) {
-      if (delivery.hubId === hubId) delivery.lostMs ??= this.#nowMs();
+    for (const pending of this.#pending.values()) {
+      if (pending.delivery?.hubId === hubId) pending.lostMs ??= this.#nowMs();
     }
   }
 
   tick(nowMs: number): void {
-    for (const [requestId, delivery] of this.#pending) {
-      if (delivery.hop.destroyed) delivery.lostMs ??= nowMs;
-      const { lostMs } = delivery;
+    for (const [requestId, pending] of this.#pending) {
+      if (pending.delivery?.hop.destroyed === true) pending.lostMs ??= nowMs;
+      const { lostMs } = pending;
       if (lostMs !== undefined && nowMs - lostMs >= lostAfterMs) this.end(requestId, "gone");
     }
   }
