@@ -123,7 +123,7 @@ const insideHub = {
     folders: ["domain", "credentials", "storage"],
     files: ["errors", "log", "one-by-one", "within"],
   },
-  hop: { ...pure, node: true, folders: ["domain"], files: [] },
+  hop: { ...pure, packages: ["protocol", "provider"], node: true, folders: ["domain"], files: [] },
   http: {
     packages: ["protocol"],
     thirdParty: ["find-my-way", "ws"],

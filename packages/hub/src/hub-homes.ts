@@ -285,6 +285,7 @@ export class HubHomes {
     this.events.tick();
     const nowMs = this.#parts.nowMs();
     this.#control.tick();
+    this.hops.tick();
     this.deliveries.tick(nowMs);
     if (this.#directory.isUp) this.roll.judge(this.#directory.upSinceMs);
     this.homes.tick();

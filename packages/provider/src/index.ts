@@ -5,6 +5,9 @@ export {
   scrubHeaders,
 } from "./secrets/response-scrubber.ts";
 export { type AddressClass, classifyAddress, destinationOf } from "./call/address.ts";
+export { InvalidResponseError, type ParsedHead, ResponseHeads } from "./call/response-head.ts";
+export { type ResponseParts, ResponseReader } from "./call/response-reader.ts";
+export { PooledSocket, type SocketUser } from "./call/socket-pool.ts";
 export type { AddressProblem } from "./call/lookup.ts";
 export type {
   ProviderCall,

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from "node:http";
-
 /** What concerns one connection alone, RFC 9110 §7.6.1. */
 const perConnection = new Set([
   "connection",
@@ -19,7 +17,11 @@ export const PEER_HEADER = "x-roomhub-peer";
 /** Value of {@link PEER_HEADER} in a refusal: the room has another home. A model server's own 421 is a response. */
 export const HOME_ELSEWHERE = "home-elsewhere";
 
-export function isHomeElsewhere({ headers }: Pick<IncomingMessage, "headers">): boolean {
+export function isHomeElsewhere({
+  headers,
+}: {
+  headers: Readonly<Record<string, unknown>>;
+}): boolean {
   return headers[PEER_HEADER] === HOME_ELSEWHERE;
 }
 
@@ -41,15 +43,28 @@ export function passingHeaders(rawHeaders: readonly string[]): string[] {
   return passing;
 }
 
+/**
+ * A head as it is written, in Latin-1.
+ *
+ * @param fields - names and values in turn
+ */
+export function headText(firstLine: string, fields: readonly string[]): string {
+  let text = `${firstLine}\r\n`;
+  for (let index = 0; index + 1 < fields.length; index += 2)
+    text += `${fields[index]}: ${fields[index + 1]}\r\n`;
+  return `${text}\r\n`;
+}
+
 /** A field that the connection names is about that connection. What names the body's length is not. */
 function namedByConnection(rawHeaders: readonly string[]): Set<string> | undefined {
   let named: Set<string> | undefined;
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() !== "connection") continue;
+    const name = rawHeaders[index] ?? "";
+    if (name.length !== "connection".length || name.toLowerCase() !== "connection") continue;
     for (const part of rawHeaders[index + 1]?.toLowerCase().split(",") ?? []) {
-      const name = part.trim();
-      if (name !== "" && name !== "content-length" && name !== "host")
-        (named ??= new Set()).add(name);
+      const field = part.trim();
+      if (field !== "" && field !== "content-length" && field !== "host")
+        (named ??= new Set()).add(field);
     }
   }
   return named;

@@ -8,7 +8,8 @@ import { HopAcceptor } from "./accept.ts";
 import { HopDialler, type HopTarget } from "./dial.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "./heads.ts";
 import { Hops } from "./hops.ts";
-import type { PipedRequest, PipeOutcome } from "./pipe.ts";
+import type { PipeOutcome } from "./exchange.ts";
+import type { PipedRequest } from "./pipe.ts";
 import type { UpgradeOutcome } from "./pipe-upgrade.ts";
 import type { HopKind } from "./proof.ts";
 
@@ -78,20 +79,33 @@ export async function startHome(
   return startAcceptor(stack, self, (socket) => void served.emit("connection", socket));
 }
 
-export function hopsTo(homes: readonly HopTarget[], onRefused: (hubId: string) => void = () => {}) {
+export function hopsTo(
+  homes: readonly HopTarget[],
+  onRefused: (hubId: string) => void = () => {},
+  monotonicMs = () => world.monotonicMs(),
+) {
   return new Hops({
-    world,
+    world: { ...world, monotonicMs },
     dialler: new HopDialler({ self: ada, secret, world, onRefused }),
     targetOf: (hubId) => homes.find((home) => home.hubId === hubId),
   });
 }
 
 /** A hub that pipes every request to these, one after the other, until one takes it; a WebSocket to the first. */
-export async function startEntry(stack: AsyncDisposableStack, ...homes: HopTarget[]) {
+export function startEntry(stack: AsyncDisposableStack, ...homes: HopTarget[]) {
+  return startEntryAt(stack, () => world.monotonicMs(), ...homes);
+}
+
+/** The same by another clock. */
+export async function startEntryAt(
+  stack: AsyncDisposableStack,
+  monotonicMs: () => number,
+  ...homes: HopTarget[]
+) {
   const outcomes: PipeOutcome[] = [];
   const upgrades: UpgradeOutcome[] = [];
   const refused: string[] = [];
-  const hops = hopsTo(homes, (hubId) => refused.push(hubId));
+  const hops = hopsTo(homes, (hubId) => refused.push(hubId), monotonicMs);
   const server = createServer();
   const pipe = async (opened: PipedRequest, response: Parameters<RequestListener>[1]) => {
     for (const home of homes) {

@@ -4,7 +4,15 @@ import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import type { HopTarget } from "./dial.ts";
-import { ada, bob, hopsTo, startAcceptor, startEntry, startHome } from "./hop.fixture.ts";
+import {
+  ada,
+  bob,
+  hopsTo,
+  startAcceptor,
+  startEntry,
+  startEntryAt,
+  startHome,
+} from "./hop.fixture.ts";
 
 const facts = '{"requestId":"req_1"}';
 
@@ -71,6 +79,33 @@ describe("a hub that is dead", () => {
     await home.dialled;
     await expect.poll(() => home.sockets.size).toBe(0);
   });
+});
+
+test("a connection that is idle for 60 s is closed, the last ones used stay longest", async () => {
+  await using stack = new AsyncDisposableStack();
+  const waiting: (() => void)[] = [];
+  const home = await startHome(stack, bob, (_request, response) => {
+    waiting.push(() => response.end("ok"));
+  });
+  let nowMs = 0;
+  const entry = await startEntryAt(stack, () => nowMs, home);
+  const ask = async (count: number) => {
+    const asked = Array.from({ length: count }, () =>
+      fetch(`http://127.0.0.1:${entry.port}/`).then((response) => response.text()),
+    );
+    await expect.poll(() => waiting.length).toBe(count);
+    for (const end of waiting.splice(0)) end();
+    await Promise.all(asked);
+  };
+  await ask(2);
+  nowMs = 30_000;
+  await ask(1);
+  nowMs = 60_000;
+  entry.hops.tick();
+  await expect.poll(() => home.sockets.size).toBe(1);
+  nowMs = 90_000;
+  entry.hops.tick();
+  await expect.poll(() => home.sockets.size).toBe(0);
 });
 
 describe("a hub that is there under another run", () => {

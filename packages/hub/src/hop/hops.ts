@@ -7,12 +7,12 @@ import {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
-import { HopAgent } from "./agent.ts";
 import { closeSoon } from "./close-soon.ts";
 import type { HopDialler, HopTarget } from "./dial.ts";
 import { PEER_HEADER } from "./heads.ts";
 import { PipedRequest } from "./pipe.ts";
 import { pipeUpgrade, type UpgradeOutcome } from "./pipe-upgrade.ts";
+import { HopPool } from "./pool.ts";
 
 export interface HopsOptions {
   world: World;
@@ -32,7 +32,7 @@ export interface OpenUpgrade {
 export class Hops {
   readonly #options: HopsOptions;
   /** by hub: one run each, the latest */
-  readonly #agents = new Map<string, HopAgent>();
+  readonly #pools = new Map<string, HopPool>();
   /** the open connections of other hubs */
   readonly #accepted = new Set<Duplex>();
   /** by connection, also one that has closed: what ran over it asks afterwards */
@@ -44,7 +44,7 @@ export class Hops {
 
   /** @param body - of a request that was read; left out: it was not */
   open(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]): PipedRequest {
-    return new PipedRequest((home) => this.#agentOf(home), request, response, body);
+    return new PipedRequest((home) => this.#poolOf(home), request, response, body);
   }
 
   /**
@@ -62,13 +62,14 @@ export class Hops {
     signal: AbortSignal,
     message?: string,
   ): Promise<IncomingMessage> {
-    const agent = this.#agentOf(hub);
-    if (agent === undefined) return Promise.reject(new Error("the hub is not there"));
+    const pool = this.#poolOf(hub);
+    if (pool === undefined) return Promise.reject(new Error("the hub is not there"));
+    const { createConnection } = pool;
     const headers: OutgoingHttpHeaders = { [PEER_HEADER]: facts };
     if (message !== undefined) headers["content-length"] = Buffer.byteLength(message);
     const method = message === undefined ? "GET" : "POST";
     return new Promise((resolve, reject) => {
-      const outgoing = requestHttp({ agent, method, path, headers, signal });
+      const outgoing = requestHttp({ createConnection, method, path, headers, signal });
       outgoing.on("response", resolve).on("error", reject).end(message);
     });
   }
@@ -79,9 +80,9 @@ export class Hops {
     home: HubIdentity,
     facts: string,
   ): Promise<UpgradeOutcome> {
-    const agent = this.#agentOf(home);
-    if (agent === undefined) return "untaken";
-    return pipeUpgrade(agent, facts, arriving);
+    const pool = this.#poolOf(home);
+    if (pool === undefined) return "untaken";
+    return pipeUpgrade(pool, facts, arriving);
   }
 
   /** Another hub has dialled, to send requests. */
@@ -98,28 +99,34 @@ export class Hops {
 
   /** That run of a hub is dead: what was sent to a silent computer would wait for minutes. */
   hubGone({ hubId, bootId }: HubIdentity): void {
-    const agent = this.#agents.get(hubId);
-    if (agent?.target.bootId === bootId) agent.destroy();
+    const pool = this.#pools.get(hubId);
+    if (pool?.target.bootId === bootId) pool.destroy();
     for (const socket of this.#accepted) {
       const peer = this.#peers.get(socket);
       if (peer?.hubId === hubId && peer.bootId === bootId) socket.destroy();
     }
   }
 
+  /** Now and then. */
+  tick(): void {
+    for (const pool of this.#pools.values()) pool.dropOld();
+  }
+
   close(): void {
-    for (const agent of this.#agents.values()) agent.destroy();
-    this.#agents.clear();
+    for (const pool of this.#pools.values()) pool.destroy();
+    this.#pools.clear();
     for (const socket of this.#accepted) closeSoon(this.#options.world, socket);
   }
 
-  #agentOf({ hubId, bootId }: HubIdentity): HopAgent | undefined {
-    const target = this.#options.targetOf(hubId);
+  #poolOf({ hubId, bootId }: HubIdentity): HopPool | undefined {
+    const { targetOf, dialler, world } = this.#options;
+    const target = targetOf(hubId);
     if (target === undefined || target.bootId !== bootId) return undefined;
-    const known = this.#agents.get(hubId);
+    const known = this.#pools.get(hubId);
     if (known?.isFor(target) === true) return known;
     known?.destroy();
-    const agent = new HopAgent(target, this.#options.dialler);
-    this.#agents.set(hubId, agent);
-    return agent;
+    const pool = new HopPool(target, dialler, world);
+    this.#pools.set(hubId, pool);
+    return pool;
   }
 }

@@ -1,8 +1,8 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { HopAgent } from "./agent.ts";
-import { isHomeElsewhere, passingHeaders, PEER_HEADER } from "./heads.ts";
+import { headText, isHomeElsewhere, passingHeaders, PEER_HEADER } from "./heads.ts";
+import type { HopPool } from "./pool.ts";
 
 /** What became of a handshake that was piped: `untaken` may go to another hub. */
 export type UpgradeOutcome = "over" | "untaken" | "broken";
@@ -14,7 +14,7 @@ export type UpgradeOutcome = "over" | "untaken" | "broken";
  * @returns a promise that never rejects; `over` when both connections are closed or the refusal is written
  */
 export function pipeUpgrade(
-  agent: HopAgent,
+  { createConnection }: HopPool,
   facts: string,
   { request, socket, head }: { request: IncomingMessage; socket: Duplex; head: Buffer },
 ): Promise<UpgradeOutcome> {
@@ -27,7 +27,8 @@ export function pipeUpgrade(
     const headers = passingHeaders(request.rawHeaders);
     headers.push("connection", "Upgrade", "upgrade", request.headers.upgrade ?? "websocket");
     headers.push(PEER_HEADER, facts);
-    const outgoing = requestHttp({ agent, method: request.method, path: request.url, headers });
+    const { method, url: path } = request;
+    const outgoing = requestHttp({ createConnection, method, path, headers });
     /** Nothing can be agreed any more with one that has ended its side. */
     const onLeft = () => {
       socket.destroy();
@@ -74,13 +75,8 @@ function upgradeOf({ headers }: IncomingMessage): string {
 /** @param more - names and values in turn */
 function rawHead(response: IncomingMessage, more: readonly string[]): string {
   const { statusCode, statusMessage, rawHeaders } = response;
-  const headers = passingHeaders(rawHeaders);
-  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
-  for (const list of [headers, more]) {
-    for (let index = 0; index + 1 < list.length; index += 2)
-      lines.push(`${list[index]}: ${list[index + 1]}`);
-  }
-  return `${lines.join("\r\n")}\r\n\r\n`;
+  const fields = [...passingHeaders(rawHeaders), ...more];
+  return headText(`HTTP/1.1 ${statusCode} ${statusMessage}`, fields);
 }
 
 /** Until both ends have said all, or one of them is cut, which cuts the other. */

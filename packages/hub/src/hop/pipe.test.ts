@@ -1,6 +1,12 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request as requestHttp } from "node:http";
-import { text } from "node:stream/consumers";
+import {
+  createServer,
+  type IncomingMessage,
+  request as requestHttp,
+  type ServerResponse,
+} from "node:http";
+import { buffer, text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import {
   bob,
@@ -103,6 +109,65 @@ describe("a request that is piped", () => {
     expect(await text(response)).toBe("ok");
     expect(received).toBe(bytes);
   });
+
+  test("has 100 and 102 before its response, and no other informational response", async () => {
+    await using stack = new AsyncDisposableStack();
+    const home = await startHome(stack, bob, (request, response) => {
+      response.writeContinue();
+      response.writeProcessing();
+      response.writeEarlyHints({ link: "</a>" });
+      request.resume().on("end", () => response.writeHead(204).end());
+    });
+    const entry = await startEntry(stack, home);
+    const response = await raw(
+      entry.port,
+      "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 1\r\n\r\na",
+    );
+    const statuses = [...response.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status);
+    expect(statuses).toEqual(["100", "102", "204"]);
+    expect(entry.kinds()).toEqual(["delivered"]);
+  });
+
+  test("without a body in its response leaves the connection for the next one", async () => {
+    await using stack = new AsyncDisposableStack();
+    const home = await startHome(stack, bob, ({ method }, response) => {
+      if (method === "HEAD") response.writeHead(200, { "content-length": 10 });
+      response.end();
+    });
+    const entry = await startEntry(stack, home);
+    for (const method of ["HEAD", "GET", "HEAD"]) {
+      const response = await fetch(`http://127.0.0.1:${entry.port}/`, { method });
+      expect([response.status, await response.text()]).toEqual([200, ""]);
+    }
+    expect([entry.kinds(), home.sockets.size]).toEqual([Array(3).fill("delivered"), 1]);
+  });
+
+  test.each([{ framing: "of a known length" }, { framing: "in chunks" }])(
+    "stops its home while the client does not read the response $framing, which comes whole",
+    async ({ framing }) => {
+      await using stack = new AsyncDisposableStack();
+      const body = randomBytes(16 * 1024 * 1024);
+      const served = Promise.withResolvers<ServerResponse>();
+      const home = await startHome(stack, bob, (_request, response) => {
+        if (framing !== "in chunks") response.setHeader("content-length", body.length);
+        for (let at = 0; at < body.length; at += 100_000)
+          response.write(body.subarray(at, at + 100_000));
+        response.end();
+        served.resolve(response);
+      });
+      const entry = await startEntry(stack, home);
+      const client = requestHttp({ port: entry.port });
+      client.end();
+      const [response] = (await once(client, "response")) as [IncomingMessage];
+      const { socket } = await served.promise;
+      await once(response, "readable");
+      let before = -1;
+      await expect.poll(() => before === (before = socket?.writableLength ?? 0)).toBe(true);
+      expect(before).toBeGreaterThan(1_000_000);
+      expect(body.equals(await buffer(response))).toBe(true);
+      await expect.poll(entry.kinds).toEqual(["delivered"]);
+    },
+  );
 
   test("ends at the home when its client leaves", async () => {
     await using stack = new AsyncDisposableStack();
@@ -233,6 +298,26 @@ describe("a home that ends", () => {
     const entry = await startEntry(stack, dies);
     const response = await fetch(`http://127.0.0.1:${entry.port}/`);
     await expect(response.text()).rejects.toThrow();
+    expect(entry.kinds()).toEqual(["broken"]);
+  });
+});
+
+describe("a home whose client is behind", () => {
+  test("and that ends meanwhile leaves what had come, and a response that is not whole", async () => {
+    await using stack = new AsyncDisposableStack();
+    const served = Promise.withResolvers<ServerResponse>();
+    const home = await startHome(stack, bob, (_request, response) => {
+      response.writeHead(200, { "content-length": 64 * 1024 * 1024 });
+      response.write(Buffer.alloc(32 * 1024 * 1024));
+      served.resolve(response);
+    });
+    const entry = await startEntry(stack, home);
+    const client = requestHttp({ port: entry.port });
+    client.end();
+    const [response] = (await once(client, "response")) as [IncomingMessage];
+    await once(response, "readable");
+    (await served.promise).destroy();
+    await expect(buffer(response)).rejects.toThrow();
     expect(entry.kinds()).toEqual(["broken"]);
   });
 });

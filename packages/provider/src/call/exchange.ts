@@ -4,7 +4,7 @@ import { lengthOf, type RequestHeads } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import { InvalidResponseError, type ParsedHead, type ResponseHeads } from "./response-head.ts";
 import { type ResponseParts, ResponseReader } from "./response-reader.ts";
-import type { ProviderSocket, SocketPool, SocketUser } from "./socket-pool.ts";
+import type { PooledSocket, SocketPool, SocketUser } from "./socket-pool.ts";
 import type { ProviderTarget } from "./target.ts";
 
 /** What all exchanges with one target share. */
@@ -33,7 +33,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   readonly #deps: ExchangeDeps;
   #reader: ResponseReader;
   /** undefined before `start()`, and once it is closed or kept for another request */
-  #socket: ProviderSocket | undefined;
+  #socket: PooledSocket | undefined;
   #connectTimer: Timer | undefined;
   #phase: CallPhase = "connecting";
   #informational = 0;
@@ -261,7 +261,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
 }
 
 /** Head and body leave together. */
-function write({ socket }: ProviderSocket, head: string, body: ProviderRequest["body"]): void {
+function write({ socket }: PooledSocket, head: string, body: ProviderRequest["body"]): void {
   if (body === undefined || body === "streamed") {
     socket.write(head, "latin1");
     return;

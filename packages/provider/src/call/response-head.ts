@@ -6,6 +6,8 @@ export class InvalidResponseError extends Error {
 }
 
 export interface ParsedHead extends ResponseHead {
+  /** names and values in turn, as they came */
+  fields: readonly string[];
   /** how the body is framed, or its length in bytes */
   length: number | "chunked" | "until-close";
   /** The server keeps the connection. */
@@ -44,13 +46,16 @@ function parseHead(text: string): ParsedHead {
   const lengths: string[] = [];
   const encodings: string[] = [];
   const connection: string[] = [];
+  const fields: string[] = [];
   for (const line of lines) {
     const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
+    const spelled = line.slice(0, Math.max(0, colon));
+    const name = spelled.toLowerCase();
     const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "");
     if (!token.test(name) || !fieldValue.test(value)) {
       throw new InvalidResponseError("a header is malformed");
     }
+    fields.push(spelled, value);
     if (name === "content-length") lengths.push(value);
     else if (name === "transfer-encoding") encodings.push(value);
     else if (name === "connection") connection.push(value);
@@ -60,6 +65,7 @@ function parseHead(text: string): ParsedHead {
   return {
     status: Number(status),
     headers: Object.freeze(headers),
+    fields,
     length: lengthOf(lengths, encodings),
     isKept: minor === "1" ? !/\bclose\b/.test(options) : /\bkeep-alive\b/.test(options),
   };

@@ -33,7 +33,7 @@ export interface SocketUser {
  */
 export class SocketPool {
   readonly #lookup: LookupFunction;
-  readonly #idle = new Map<ProviderTarget, ProviderSocket[]>();
+  readonly #idle = new Map<ProviderTarget, PooledSocket[]>();
   readonly #sessions = new WeakMap<ProviderTarget, Buffer>();
   readonly #world: World;
   #sweep: Timer | undefined;
@@ -45,7 +45,7 @@ export class SocketPool {
   }
 
   /** One that is kept, or a new one. */
-  take(target: ProviderTarget, user: SocketUser): ProviderSocket {
+  take(target: ProviderTarget, user: SocketUser): PooledSocket {
     const idle = this.#idle.get(target);
     for (let kept = idle?.pop(); kept !== undefined; kept = idle?.pop()) {
       if (kept.use(user)) return kept;
@@ -54,14 +54,14 @@ export class SocketPool {
   }
 
   /** A new one. */
-  open(target: ProviderTarget, user: SocketUser): ProviderSocket {
+  open(target: ProviderTarget, user: SocketUser): PooledSocket {
     const options = dialOptions(target, this.#lookup);
     const socket = target.isSecure ? this.#openSecure(target, options) : connect(options);
-    return new ProviderSocket(socket, target.isSecure ? "secureConnect" : "connect", user);
+    return new PooledSocket(socket, target.isSecure ? "secureConnect" : "connect", user);
   }
 
   /** For another request: its response is whole, and the server keeps the connection. */
-  keep(target: ProviderTarget, socket: ProviderSocket): void {
+  keep(target: ProviderTarget, socket: PooledSocket): void {
     let idle = this.#idle.get(target);
     if (idle === undefined) this.#idle.set(target, (idle = []));
     if (this.#isClosed || idle.length === maxIdlePerTarget) return socket.destroy();
@@ -125,7 +125,7 @@ export function dialOptions(
 }
 
 /** For one request at a time, and perhaps for one after another. */
-export class ProviderSocket {
+export class PooledSocket {
   readonly socket: Socket;
   /** A response has come on it before: the provider may have closed it meanwhile. */
   isReused = false;

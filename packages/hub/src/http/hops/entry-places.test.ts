@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
 import type { Arrival } from "../front-deps.ts";
 import type { PeerReader } from "../peer.ts";
-import type { PipeOutcome } from "../../hop/pipe.ts";
+import type { PipeOutcome } from "../../hop/exchange.ts";
 import { FlushingResponses } from "../flushing-responses.ts";
 import { EntryPlaces, type Place } from "./entry-places.ts";
 import { decodeHopFacts } from "./hop-facts.ts";
