@@ -1,5 +1,5 @@
 import type { World } from "@roomhub/protocol";
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { Secret } from "./secret.ts";
 
 const beginning = "rhp_";
@@ -76,5 +76,5 @@ function single(value: string | string[] | undefined): string | undefined {
 
 /** What the hub keeps in place of a secret: its SHA-256. */
 export function digestOf(token: string): Buffer {
-  return createHash("sha256").update(token, "utf8").digest();
+  return hash("sha256", token, "buffer");
 }

@@ -56,14 +56,19 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** Reads a body that is ignored, within the same limits. @throws as {@link readBody} */
+/**
+ * Reads a body that is ignored, within the same limits.
+ *
+ * @param onOver - as in {@link BodySink}
+ */
 export function skipBody(
   world: World,
   request: IncomingMessage,
   response: ServerResponse,
   limits: BodyLimits,
-): Promise<void> {
-  return readWhole(world, request, response, limits, () => undefined);
+  onOver: (error?: unknown) => void,
+): void {
+  readBody(world, request, response, limits, { onChunk: () => undefined, onOver });
 }
 
 class BodyReading {
@@ -159,18 +164,6 @@ class BodyReading {
   }
 }
 
-/** Reads a management body. @throws HubError as {@link readBody} */
-export async function readBytes(
-  world: World,
-  request: IncomingMessage,
-  response: ServerResponse,
-  limits: BodyLimits,
-): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  await readWhole(world, request, response, limits, (chunk) => void chunks.push(chunk));
-  return Buffer.concat(chunks);
-}
-
 /** @throws HubError `invalid_json`, also for an empty one */
 export function jsonIn(body: Buffer): unknown {
   const text = body.toString("utf8");
@@ -185,19 +178,6 @@ export function jsonIn(body: Buffer): unknown {
       { hint: `In a shell, put it into single quotes: curl … -d '{"name":"lab"}'` },
     );
   }
-}
-
-function readWhole(
-  world: World,
-  request: IncomingMessage,
-  response: ServerResponse,
-  limits: BodyLimits,
-  onChunk: (chunk: Buffer) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onOver = (error?: unknown) => (error === undefined ? resolve() : reject(error));
-    readBody(world, request, response, limits, { onChunk, onOver });
-  });
 }
 
 /** By the rule of `node:http`. HTTP/1.0 has no interim responses, RFC 9110 §10.1.1. */

@@ -4,8 +4,9 @@ import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import type { MoveRequest } from "../inference/inference-call.ts";
-import { hasBody, jsonIn, managementBodyLimits, readBytes, skipBody } from "./body.ts";
-import { answerPreflight, setCommonHeaders } from "./response-head.ts";
+import { hasBody, managementBodyLimits, skipBody } from "./body.ts";
+import { JsonCall } from "./json-call.ts";
+import { answerPreflight, clientShape, setCommonHeaders } from "./response-head.ts";
 import { sendError } from "./error-response.ts";
 import type { Arrival, FrontDeps, RoomPlaces } from "./front-deps.ts";
 import { withRoom } from "./hops/with-room.ts";
@@ -19,8 +20,8 @@ import { sendErrorPage, prefersHtml, servePage } from "./pages/serve-page.ts";
 import { OpenApiDocument } from "./openapi.ts";
 import type { ParseFailures } from "./parse-failures.ts";
 import { checkRequest } from "./request-gate.ts";
-import type { JsonRoute, Route, RouteRequest, RouteResponse } from "./route.ts";
-import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
+import type { JsonRoute, Route } from "./route.ts";
+import { createRouter, pathOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
 /** Routes every request and every handshake to its handler. */
@@ -85,9 +86,15 @@ export class Front {
         this.#route(request, response, requestId, match, refuse);
         return;
       }
-      skipBody(this.#deps.world, request, response, managementBodyLimits(this.#deps.limits))
-        .then(() => this.#route(request, response, requestId, match, refuse))
-        .catch(refuse);
+      const { world, limits } = this.#deps;
+      skipBody(world, request, response, managementBodyLimits(limits), (error) => {
+        if (error !== undefined) return refuse(error);
+        try {
+          this.#route(request, response, requestId, match, refuse);
+        } catch (thrown) {
+          refuse(thrown);
+        }
+      });
     } catch (thrown) {
       refuse(thrown);
     }
@@ -134,8 +141,17 @@ export class Front {
       this.#relay(request, response, requestId, match, refuse, onMoved);
       return;
     }
+    if (route.kind === "json" && !isPageWanted(route, request)) {
+      new JsonCall(
+        request,
+        response,
+        { requestId, match, route, refuse, onMoved },
+        this.#deps,
+      ).begin();
+      return;
+    }
     setCommonHeaders(response, requestId, "openai");
-    this.#serveHere(request, response, match, refuse, onMoved);
+    this.#serveHere(request, response, match, refuse);
   }
 
   /** Serves what a participant responds to. The head is written in one go, see {@link headPairs}. */
@@ -174,7 +190,6 @@ export class Front {
     response: ServerResponse,
     match: RouteMatch,
     refuse: (error: unknown) => void,
-    onMoved: MoveRequest | undefined,
   ): void {
     const { route, params } = match;
     switch (route.kind) {
@@ -187,12 +202,8 @@ export class Front {
         serveHandout(request, response, match, this.#deps.handedOut).catch(refuse);
         return;
       case "json":
-        if (route.page !== undefined) response.setHeader("vary", "Accept");
-        if (route.page !== undefined && prefersHtml(request.headers.accept)) {
-          servePage(request, response, route.page, match, this.#deps).catch(refuse);
-          return;
-        }
-        this.#serveJson(request, response, match, route, onMoved).catch(refuse);
+        if (route.page === undefined) throw new Error(`${route.path} has no page`);
+        servePage(request, response, route.page, match, this.#deps).catch(refuse);
         return;
       case "events":
         serveEvents(
@@ -224,50 +235,6 @@ export class Front {
       case "stored-response":
         throw new Error(`${route.kind} is relayed`);
     }
-  }
-
-  async #serveJson(
-    request: IncomingMessage,
-    response: ServerResponse,
-    match: RouteMatch,
-    route: JsonRoute,
-    onMoved: MoveRequest | undefined,
-  ): Promise<void> {
-    const { world, limits, peers, operations } = this.#deps;
-    const startedMs = operations.nowMs();
-    const body = route.hasBody
-      ? await readBytes(world, request, response, managementBodyLimits(limits))
-      : undefined;
-    const room = operations.registry.findRoom(match.params["code"] ?? "");
-    const routed: RouteRequest = {
-      params: match.params,
-      query: queryOf(request.url ?? "/"),
-      body: body && jsonIn(body),
-      peer: peers.peerOf(request),
-      onlyIfNew: request.headers["if-none-match"] === "*",
-      shape: clientShape(request),
-      origin: peers.originOf(request),
-    };
-    let result: RouteResponse;
-    try {
-      // The room may have left while the body arrived.
-      if (room !== undefined) operations.registrations?.requireHere(room.code);
-      result = await route.handle(routed, this.#deps);
-    } catch (error) {
-      const hasMoved = error instanceof HubError && error.code === "home_elsewhere";
-      const isWhole = body !== undefined || !hasBody(request);
-      if (!hasMoved || !isWhole || room === undefined || onMoved === undefined) throw error;
-      onMoved(room.code, { body: body === undefined ? [] : [body], startedMs });
-      return;
-    }
-    const bytes = Buffer.from(JSON.stringify(result.body));
-    response.writeHead(result.status, {
-      "content-type": "application/json",
-      "content-length": bytes.length,
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-    });
-    response.end(bytes);
   }
 
   #noRoute(
@@ -347,11 +314,6 @@ export class Front {
 
 function ignore(): void {}
 
-/** Anthropic's SDKs send this header with every request, and read lists and errors in their own shape. */
-function clientShape({ headers }: IncomingMessage): ErrorShape {
-  return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
-}
-
 function arrivalOf(route: Route | undefined): Pick<Arrival, "surface" | "isLasting"> {
   const surface = route?.kind === "inference" ? route.surface : undefined;
   return { surface, isLasting: route?.kind === "events" };
@@ -368,6 +330,10 @@ function moverOf(
     const serve = () => target.refuse(new Error("a request that was read is read again"));
     places.again({ ...arrivalOf(route), ...target, code, serve }, request, response, read);
   };
+}
+
+function isPageWanted({ page }: JsonRoute, { headers }: IncomingMessage): boolean {
+  return page !== undefined && prefersHtml(headers.accept);
 }
 
 function readsBody(match: RouteMatch | undefined): boolean {

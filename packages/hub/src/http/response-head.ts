@@ -45,6 +45,11 @@ export function answerPreflight(request: IncomingMessage, response: ServerRespon
   response.writeHead(204, headers).end();
 }
 
+/** Anthropic's SDKs send this header with every request, and read lists and errors in their own shape. */
+export function clientShape({ headers }: IncomingMessage): ErrorShape {
+  return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
+}
+
 const corsPairs = Object.entries(corsHeaders).flat();
 
 /** Adds the headers that every response has. Contract §4. */

@@ -65,10 +65,7 @@ export interface HealthState {
   handout: boolean;
 }
 
-export interface RouteResponse {
-  status: number;
-  body: unknown;
-}
+export type RouteResponse = { status: number } & ({ body: unknown } | { json: string });
 
 export type JsonHandler = (
   request: RouteRequest,

@@ -1,4 +1,10 @@
-import { isLoopbackHost, isSameModel, type JoinRequest, type Warning } from "@roomhub/protocol";
+import {
+  isLoopbackHost,
+  isSameModel,
+  type JoinRequest,
+  type Warning,
+  withoutLatest,
+} from "@roomhub/protocol";
 import { matchesToken } from "../credentials/tokens.ts";
 import type { Participant, Registrant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
@@ -128,8 +134,7 @@ export function conflictWarnings(
   id: string,
   model: string,
 ): Warning[] {
-  const others = [...room.participants.values()].filter((one) => one.id !== id);
-  const other = others.find((one) => isSameModel(one.model, id) || isSameModel(one.id, model));
+  const other = namesake(room, id, model);
   if (other === undefined) return [];
   const message = isSameModel(other.model, id)
     ? `The id ${id} is also the model of ${other.id}: requests for ${id} will come here.`
@@ -141,4 +146,14 @@ export function conflictWarnings(
     });
   }
   return [{ code: "participant_id_conflicts", message }];
+}
+
+/** Looks at every participant of the room, at every join: nothing is copied. */
+function namesake({ participants }: Room, id: string, model: string): Participant | undefined {
+  const [bareId, bareModel] = [withoutLatest(id), withoutLatest(model)];
+  for (const one of participants.values()) {
+    if (one.id === id) continue;
+    if (withoutLatest(one.model) === bareId || withoutLatest(one.id) === bareModel) return one;
+  }
+  return undefined;
 }

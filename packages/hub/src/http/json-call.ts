@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { HubError } from "../errors.ts";
+import type { MoveRequest } from "../inference/inference-call.ts";
+import { type BodySink, hasBody, jsonIn, managementBodyLimits, readBody } from "./body.ts";
+import type { FrontDeps } from "./front-deps.ts";
+import { clientShape, headPairs } from "./response-head.ts";
+import type { JsonRoute, RouteRequest, RouteResponse } from "./route.ts";
+import { queryOf, type RouteMatch } from "./router.ts";
+
+const jsonHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+} as const;
+
+interface JsonArrival {
+  requestId: string;
+  match: RouteMatch;
+  route: JsonRoute;
+  refuse: (error: unknown) => void;
+  onMoved: MoveRequest | undefined;
+}
+
+/**
+ * One request whose route responds with JSON. What a handler does not read is not made, and a handler that waits for
+ * nothing has its response in the same turn: most of these requests are heartbeats.
+ */
+export class JsonCall implements RouteRequest, BodySink {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #arrival: JsonArrival;
+  readonly #deps: FrontDeps;
+  readonly #startedMs: number;
+  #chunks: Buffer[] = [];
+  /** the room's code, in a cluster where this hub has the room */
+  #roomCode: string | undefined;
+  body: unknown;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    arrival: JsonArrival,
+    deps: FrontDeps,
+  ) {
+    this.#request = request;
+    this.#response = response;
+    this.#arrival = arrival;
+    this.#deps = deps;
+    this.#startedMs = deps.operations.nowMs();
+  }
+
+  get params() {
+    return this.#arrival.match.params;
+  }
+
+  get query() {
+    return queryOf(this.#request.url ?? "/");
+  }
+
+  get peer() {
+    return this.#deps.peers.peerOf(this.#request);
+  }
+
+  get onlyIfNew() {
+    return this.#request.headers["if-none-match"] === "*";
+  }
+
+  get shape() {
+    return clientShape(this.#request);
+  }
+
+  get origin() {
+    return this.#deps.peers.originOf(this.#request);
+  }
+
+  begin(): void {
+    if (!this.#arrival.route.hasBody) return this.#handle();
+    const { world, limits } = this.#deps;
+    readBody(world, this.#request, this.#response, managementBodyLimits(limits), this);
+  }
+
+  onChunk(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+  }
+
+  onOver(error?: unknown): void {
+    if (error !== undefined) this.#arrival.refuse(error);
+    else this.#handle();
+  }
+
+  #handle(): void {
+    const { route, match } = this.#arrival;
+    const { registrations, registry } = this.#deps.operations;
+    try {
+      if (route.hasBody) this.body = jsonIn(Buffer.concat(this.#chunks));
+      if (registrations !== undefined) {
+        this.#roomCode = registry.findRoom(match.params["code"] ?? "")?.code;
+        // The room may have left while the body arrived.
+        if (this.#roomCode !== undefined) registrations.requireHere(this.#roomCode);
+      }
+      const result = route.handle(this, this.#deps);
+      if (result instanceof Promise) this.#sendLater(result);
+      else this.#send(result);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #sendLater(result: Promise<RouteResponse>): void {
+    result.then((response) => this.#send(response)).catch((error: unknown) => this.#fail(error));
+  }
+
+  #send({ status, ...content }: RouteResponse): void {
+    const text = "json" in content ? content.json : JSON.stringify(content.body);
+    const head = headPairs(this.#arrival.requestId, "openai", jsonHeaders);
+    if (this.#arrival.route.page !== undefined) head.push("vary", "Accept");
+    head.push("content-length", String(Buffer.byteLength(text)));
+    this.#response.writeHead(status, head);
+    // As text it is one write with the head.
+    this.#response.end(text);
+  }
+
+  #fail(error: unknown): void {
+    const { refuse, onMoved } = this.#arrival;
+    const hasMoved = error instanceof HubError && error.code === "home_elsewhere";
+    const { hasBody: isRead } = this.#arrival.route;
+    const isWhole = isRead || !hasBody(this.#request);
+    if (!hasMoved || !isWhole || this.#roomCode === undefined || onMoved === undefined)
+      return refuse(error);
+    onMoved(this.#roomCode, { body: isRead ? this.#chunks : [], startedMs: this.#startedMs });
+  }
+}
