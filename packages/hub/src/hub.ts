@@ -10,6 +10,7 @@ import { LivenessTracker } from "./domain/liveness.ts";
 import { Machines } from "./domain/slots.ts";
 import { Registry } from "./domain/registry.ts";
 import { Trials } from "./domain/trials.ts";
+import { ParticipantRows } from "./domain/participant-rows.ts";
 import { TunnelOpenings, TunnelResumes } from "./domain/tunnel-openings.ts";
 import { HubError } from "./errors.ts";
 import { EventBus } from "./events/bus.ts";
@@ -225,6 +226,7 @@ function createOperations(
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     tunnelResumes: new TunnelResumes(),
     trials: new Trials(),
+    participantRows: new ParticipantRows(),
     budgetUpdates: new BudgetUpdates(),
     loadedUpdates: new LoadedUpdates(),
     rooms: homes?.rooms ?? rooms,

@@ -74,7 +74,11 @@ export class JsonCall implements RouteRequest, BodySink {
   }
 
   begin(): void {
-    if (!this.#arrival.route.hasBody) return this.#handle();
+    if (!this.#arrival.route.hasBody) {
+      // The parser still has the rest of what was read, and may find that it was no request.
+      process.nextTick(handle, this);
+      return;
+    }
     const { world, limits } = this.#deps;
     readBody(world, this.#request, this.#response, managementBodyLimits(limits), this);
   }
@@ -85,10 +89,10 @@ export class JsonCall implements RouteRequest, BodySink {
 
   onOver(error?: unknown): void {
     if (error !== undefined) this.#arrival.refuse(error);
-    else this.#handle();
+    else this.handle();
   }
 
-  #handle(): void {
+  handle(): void {
     const { route, match } = this.#arrival;
     const { registrations, registry } = this.#deps.operations;
     try {
@@ -110,14 +114,16 @@ export class JsonCall implements RouteRequest, BodySink {
     result.then((response) => this.#send(response)).catch((error: unknown) => this.#fail(error));
   }
 
-  #send({ status, ...content }: RouteResponse): void {
-    const text = "json" in content ? content.json : JSON.stringify(content.body);
-    const head = headPairs(this.#arrival.requestId, "openai", jsonHeaders);
-    if (this.#arrival.route.page !== undefined) head.push("vary", "Accept");
-    head.push("content-length", String(Buffer.byteLength(text)));
-    this.#response.writeHead(status, head);
+  #send(result: RouteResponse): void {
     // As text it is one write with the head.
-    this.#response.end(text);
+    const json = "json" in result ? result.json : JSON.stringify(result.body);
+    const { requestId, route } = this.#arrival;
+    const head = headPairs(requestId, "openai", jsonHeaders);
+    head.push("x-request-id", requestId);
+    if (route.page !== undefined) head.push("vary", "Accept");
+    head.push("content-length", String(Buffer.byteLength(json)));
+    this.#response.writeHead(result.status, head);
+    this.#response.end(json);
   }
 
   #fail(error: unknown): void {
@@ -129,4 +135,8 @@ export class JsonCall implements RouteRequest, BodySink {
       return refuse(error);
     onMoved(this.#roomCode, { body: isRead ? this.#chunks : [], startedMs: this.#startedMs });
   }
+}
+
+function handle(call: JsonCall): void {
+  call.handle();
 }

@@ -65,7 +65,7 @@ export interface HealthState {
   handout: boolean;
 }
 
-export type RouteResponse = { status: number } & ({ body: unknown } | { json: string });
+export type RouteResponse = { status: number } & ({ body: unknown } | { json: Buffer });
 
 export type JsonHandler = (
   request: RouteRequest,

@@ -9,6 +9,7 @@ import type { Machines } from "../domain/slots.ts";
 import type { Registry } from "../domain/registry.ts";
 import type { Room } from "../domain/room.ts";
 import type { Trials } from "../domain/trials.ts";
+import type { ParticipantRows } from "../domain/participant-rows.ts";
 import type { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { OneByOne } from "../one-by-one.ts";
@@ -111,6 +112,7 @@ export interface OperationContext {
   budgetUpdates: BudgetUpdates;
   loadedUpdates: LoadedUpdates;
   trials: Trials;
+  participantRows: ParticipantRows;
   paths: ParticipantPaths;
   /** undefined for a hub that is alone */
   registrations: RegistrationKeeper | undefined;

@@ -14,6 +14,7 @@ import type { DirectPath, Participant, PathVerdict } from "../domain/participant
 import { Machines } from "../domain/slots.ts";
 import { Registry } from "../domain/registry.ts";
 import { Trials } from "../domain/trials.ts";
+import { ParticipantRows } from "../domain/participant-rows.ts";
 import { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
@@ -144,6 +145,7 @@ export function createOffice(
     budgetUpdates: new BudgetUpdates(),
     loadedUpdates: new LoadedUpdates(),
     trials: new Trials(),
+    participantRows: new ParticipantRows(),
     paths: {
       closeTunnel(participant, why) {
         if (participant.paths.tunnel.kind === "closed") return;

@@ -65,7 +65,7 @@ export async function deleteParticipant(
 /** `GET …/participants`. Interface §4. */
 export function listParticipants(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   const code = param(request, "code");
-  return ok({ participants: participants.listParticipants(operations, code) });
+  return { status: 200, json: participants.listParticipantsAsJson(operations, code) };
 }
 
 /** `GET /v1/rooms/:code/participants/:id`. Contract §1. */
