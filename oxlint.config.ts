@@ -77,6 +77,7 @@ const packages: Record<string, Allowed> = {
       "commander",
       "@clack/prompts",
       "bonjour-service",
+      "cross-spawn",
       "fflate",
       "uqr",
       "zod",

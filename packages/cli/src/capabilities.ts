@@ -21,6 +21,7 @@ import type { LocalServer } from "./local-server.ts";
 import type { MetricsServerOptions } from "./watch/metrics/metrics-server.ts";
 import type { MetricsSenderOptions } from "./watch/metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./watch/monitor/page-server.ts";
+import type { ProgramHost } from "./programs/program-host.ts";
 import type { ServiceHost } from "./service/service-unit.ts";
 import type { SavedTokens } from "./sharing/saved-secrets.ts";
 
@@ -195,6 +196,11 @@ export async function serveMonitor(options: MonitorOptions): Promise<LocalServer
 /** What services need of this machine. */
 export async function serviceHost(): Promise<ServiceHost> {
   return (await import("./service/this-machine.ts")).thisMachine;
+}
+
+/** What launches need of this machine. */
+export async function programHost(): Promise<ProgramHost> {
+  return (await import("./programs/program-host.ts")).programHost;
 }
 
 /** Calls back on SIGINT, SIGTERM and SIGHUP; the result stops listening. */

@@ -165,10 +165,6 @@ test.each([
   ["list", "→ rooms: npx roomhub room list; models of a room: npx roomhub models ABC234\n"],
   ["status", "→ the hub: npx roomhub health; "],
   ["share", "→ share models of this machine: npx roomhub join; "],
-  [
-    "launch",
-    '→ start a program with a room\'s models: eval "$(npx roomhub env --for claude)" && claude',
-  ],
   ["kick", "→ remove a participant: npx roomhub leave ABC234 ID\n"],
 ])(
   "%s, which is another program's command, is an error with the command here",
@@ -183,7 +179,7 @@ test("the commands that other programs' words lead to exist", async () => {
   const world = makeWorld();
   const program = await createProgram(world.context);
   const known = program.commands.map((command) => command.name());
-  for (const word of ["list", "ls", "ps", "status", "share", "start", "run", "launch", "kick"]) {
+  for (const word of ["list", "ls", "ps", "status", "share", "start", "run", "kick"]) {
     world.stderr.text = "";
     await world.run(word);
     const named = [...world.stderr.text.matchAll(/roomhub ([a-z]+)/g)].map(([, name = ""]) => name);

@@ -57,6 +57,10 @@ const commandGroups: Record<string, Record<string, LoadCommand>> = {
     leave: async () => (await import("./commands/participants.ts")).addLeaveCommand,
   },
   Use: {
+    launch: async (words) => {
+      const { addLaunchCommand } = await import("./commands/launch.ts");
+      return (program, context) => addLaunchCommand(program, context, words);
+    },
     chat: async () => (await import("./commands/chat.ts")).addChatCommand,
     env: async () => (await import("./commands/env.ts")).addEnvCommand,
     models: async () => (await import("./commands/participants.ts")).addModelsCommand,
@@ -157,7 +161,6 @@ const hintsForOthersWords = new Map([
   ["share", "share models of this machine: roomhub join; host a room with them: roomhub up --lan"],
   ["start", "host a room: roomhub up; a hub alone: roomhub serve"],
   ["run", "talk to a model: roomhub chat"],
-  ["launch", 'start a program with a room\'s models: eval "$(roomhub env --for claude)" && claude'],
   ["kick", "remove a participant: roomhub leave ABC234 ID"],
 ]);
 

@@ -12,6 +12,7 @@ import type { Announced } from "./hosting/mdns.ts";
 import type { MetricsServerOptions } from "./watch/metrics/metrics-server.ts";
 import type { MetricsSenderOptions } from "./watch/metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./watch/monitor/page-server.ts";
+import type { ProgramHost } from "./programs/program-host.ts";
 import type { SavedToken } from "./sharing/saved-secrets.ts";
 import { runRoomhub } from "./program.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
@@ -77,6 +78,8 @@ export interface World {
   closedMetrics: number;
   /** where services are installed */
   machine: TestMachine;
+  /** programs that are installed, and what was started of them */
+  programs: FakePrograms;
   /** files that were written, by their paths */
   files: Map<string, string>;
   /** URLs that were opened in the browser */
@@ -84,6 +87,46 @@ export interface World {
   /** the prompts so far */
   questions: string[];
   run: (...args: string[]) => Promise<number>;
+}
+
+interface FakePrograms {
+  installed: Set<string>;
+  started: {
+    command: string;
+    args: readonly string[];
+    env: Record<string, string | undefined>;
+    /** of the folder of its launch, by their names */
+    files: Record<string, string>;
+  }[];
+  /** of the next one */
+  exitCode: number;
+  /** folders of launches that are still there */
+  left: number;
+}
+
+/** @param files - of the user, by their paths */
+function hostOf(programs: FakePrograms, files: ReadonlyMap<string, string>): ProgramHost {
+  let written: Record<string, string> = {};
+  return {
+    has: (command) => programs.installed.has(command),
+    read: (path) => files.get(path),
+    createFolder: () => {
+      programs.left++;
+      return {
+        path: "/tmp/launch",
+        write: (name, text) => {
+          written = { ...written, [name]: text };
+        },
+        remove: () => {
+          programs.left--;
+        },
+      };
+    },
+    run: async (command, args, { env }) => {
+      programs.started.push({ command, args, env, files: written });
+      return programs.exitCode;
+    },
+  };
 }
 
 /** A world in which nothing exists but what the test puts there; its clock stands at 0 until the test moves it. */
@@ -129,6 +172,7 @@ export function makeWorld(
     sentMetrics: [],
     closedMetrics: 0,
     machine: emptyMachine(),
+    programs: { installed: new Set(), started: [], exitCode: 0, left: 0 },
     files: new Map(),
     openedUrls: [],
     run: (...args) => runRoomhub(args, world.context),
@@ -270,6 +314,7 @@ export function makeWorld(
         throw new Error(`unexpected notification: ${text}`);
       },
       serviceHost: async () => world.machine,
+      programHost: async () => hostOf(world.programs, world.files),
       prompts: answersOf(questions, {}),
       onKey: (listener) => {
         keyListeners.add(listener);

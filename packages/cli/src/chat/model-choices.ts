@@ -1,4 +1,5 @@
 import {
+  type InferenceProtocol,
   isLiveAndReady,
   type ParticipantSummary,
   type RouteExplanation,
@@ -20,22 +21,30 @@ export interface ModelChoice {
   /** for the `model` field */
   selector: string;
   name: string;
-  /** who shares it, and how fast it responds where the hub has measured that, or why it does not */
+  /** who shares it, its context, and how fast it responds where the hub has measured that, or why it does not */
   facts: string;
+  /** tokens; undefined when the room does not know */
+  context: number | undefined;
 }
 
 /**
  * The models of a room that can chat; models that can take a request now come first. A stand-in is left out while another
  * model can chat. Its selector is `*`, so that a model that joins later serves the conversation.
  */
-export async function modelChoices(client: Client, room: string): Promise<ModelChoice[]> {
+export async function modelChoices(
+  client: Client,
+  room: string,
+  protocol: InferenceProtocol = "chatCompletions",
+): Promise<ModelChoice[]> {
   const participants = await client.listParticipants(room);
   const models = byModel(participants);
   const names = [...models.keys()].slice(0, explainedModels);
   const signal = AbortSignal.timeout(patienceMs);
   const routes = await Promise.all(
     names.map((model) =>
-      client.explainRoute(room, { model, promptBytes }, { signal }).catch(() => undefined),
+      client
+        .explainRoute(room, { model, promptBytes, protocol }, { signal })
+        .catch(() => undefined),
     ),
   );
   return [...models]
@@ -69,12 +78,40 @@ function choiceOf(
   const who = names([...new Set(sharing.map(({ nickname }) => safe(nickname)))]);
   // "Ana has paused sharing llama3" names her already.
   const isNamed = state?.startsWith(`${who} `) === true;
-  const facts = [isNamed ? undefined : who, isStandIn ? "stand-in" : undefined, state].filter(
-    (fact) => fact !== undefined,
-  );
+  const context = contextOf(sharing, "*");
+  const facts = [
+    isNamed ? undefined : who,
+    isStandIn ? "stand-in" : undefined,
+    context === undefined ? undefined : contextText(context),
+    state,
+  ].filter((fact) => fact !== undefined);
   const selector = isStandIn ? "*" : model;
-  const choice = { selector, name: safe(model), facts: facts.join(", ") };
+  const choice = { selector, name: safe(model), facts: facts.join(", "), context };
   return { choice, isReady };
+}
+
+/**
+ * Tokens that a selector's participants take: those of the one that takes most, which is where a request goes that is too
+ * long for the others. Undefined when the room does not know.
+ */
+export function contextOf(
+  participants: readonly ParticipantSummary[],
+  selector: string,
+): number | undefined {
+  const model = withoutLatest(selector.replace(/^model:/, ""));
+  const sharing = participants.filter(
+    (one) => selector === "*" || one.id === selector || withoutLatest(one.model) === model,
+  );
+  const known = sharing.flatMap(({ context }) =>
+    // Model servers load less than the model was trained with.
+    context === undefined || context.from === "trained" ? [] : [context.tokens],
+  );
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+/** `32k context`, as model servers count: 32,768 tokens */
+function contextText(tokens: number): string {
+  return `${tokens < 1024 ? tokens : `${Math.round(tokens / 1024)}k`} context`;
 }
 
 /** How soon the fastest participant is expected to respond. */

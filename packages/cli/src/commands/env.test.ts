@@ -192,6 +192,10 @@ describe("--for", () => {
       "export CLAUDE_CODE_ATTRIBUTION_HEADER=0",
       "export CLAUDE_CODE_TOTAL_TOKENS_REMINDER=off",
       "unset ANTHROPIC_API_KEY",
+      "unset ANTHROPIC_CUSTOM_HEADERS",
+      "unset CLAUDE_CODE_USE_BEDROCK",
+      "unset CLAUDE_CODE_USE_VERTEX",
+      "unset CLAUDE_CODE_USE_FOUNDRY",
       "",
     ]);
   });
@@ -228,6 +232,7 @@ describe("--for", () => {
     const config = JSON.parse(execFileSync("sh", ["-c", script], { encoding: "utf8" })) as unknown;
     expect(config).toEqual({
       model: "room/qwen3-coder",
+      small_model: "room/qwen3-coder",
       provider: {
         room: {
           npm: "@ai-sdk/openai-compatible",
@@ -236,6 +241,33 @@ describe("--for", () => {
           // No limit: the room does not know the model's.
           models: { "qwen3-coder": { name: "qwen3-coder" } },
         },
+      },
+    });
+  });
+
+  test("a context that the room knows becomes the limits of each program", async () => {
+    const known: Partial<Client> = {
+      ...client,
+      listParticipants: async () => [contextOf(32_768, "loaded"), contextOf(131_072, "trained")],
+    };
+    const printed = async (program: string) => {
+      const world = makeWorld({}, known);
+      await world.run("env", "ABC234", "--for", program);
+      return world.stdout.text;
+    };
+    expect(await printed("claude")).toContain(
+      "export CLAUDE_CODE_MAX_CONTEXT_TOKENS=32768\nexport CLAUDE_CODE_MAX_OUTPUT_TOKENS=4096\n",
+    );
+    expect(await printed("codex")).toContain(
+      " -c model_context_window=32768 -c model_auto_compact_token_limit=28672 ",
+    );
+    expect(await printed("opencode")).toContain('"limit":{"context":32768,"output":4096}');
+    expect(await printed("copilot")).toContain("COPILOT_PROVIDER_MAX_PROMPT_TOKENS=28672\n");
+    expect(await printed("goose")).toContain("GOOSE_CONTEXT_LIMIT=32768\n");
+    expect(await printed("continue")).toContain("      contextLength: 32768\n");
+    expect(JSON.parse(await printed("zed"))).toMatchObject({
+      language_models: {
+        openai_compatible: { room: { available_models: [{ max_tokens: 32_768 }] } },
       },
     });
   });
@@ -265,6 +297,11 @@ describe("--for", () => {
         COPILOT_PROVIDER_BASE_URL: baseUrl,
         COPILOT_PROVIDER_API_KEY: "roomhub",
         COPILOT_MODEL: "qwen3-coder",
+        COPILOT_PROVIDER_BEARER_TOKEN: null,
+        COPILOT_PROVIDER_API_KEY_COMMAND: null,
+        COPILOT_PROVIDER_MODEL_ID: null,
+        COPILOT_PROVIDER_WIRE_MODEL: null,
+        COPILOT_PROVIDER_HEADERS: null,
       },
     ],
     [
@@ -272,6 +309,8 @@ describe("--for", () => {
       {
         OPENAI_API_BASE: baseUrl,
         OPENAI_API_KEY: "roomhub",
+        AIDER_OPENAI_API_BASE: baseUrl,
+        AIDER_OPENAI_API_KEY: "roomhub",
         AIDER_MODEL: "openai/qwen3-coder",
       },
     ],
@@ -326,6 +365,11 @@ describe("--for", () => {
     expect(world.stderr.text).toBe('→ eval "$(roomhub env ABC234 --for claude)"\n');
   });
 });
+
+/** A participant of the one model. */
+function contextOf(tokens: number, from: "loaded" | "trained") {
+  return { ...aParticipant({ id: from, model: "qwen3-coder" }), context: { tokens, from } };
+}
 
 /** The words of a command line, as a shell reads them. */
 function splitBySh(line: string): string[] {

@@ -1,15 +1,22 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
-import { NAME_KEY_PREFIX, withoutLatest } from "@roomhub/protocol";
+import { NAME_KEY_PREFIX, type ParticipantSummary, withoutLatest } from "@roomhub/protocol";
 import { type Command, Option } from "commander";
 import { canReplaceStandIn } from "@roomhub/room-state";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
+import { contextOf } from "../chat/model-choices.ts";
 import {
-  type ClientName,
-  clientNames,
-  type ClientSetup,
-  clientSetup,
-} from "../env/client-setup.ts";
+  type OtherProgramName,
+  otherProgramNames,
+  otherPrograms,
+  type ShellSettings,
+} from "../programs/other-programs.ts";
+import {
+  type Program,
+  type ProgramName,
+  programNames,
+  programs,
+} from "../programs/program-table.ts";
 import {
   assignments,
   commandLine,
@@ -19,7 +26,7 @@ import {
   removals,
   type Shell,
   shells,
-} from "../env/shell-syntax.ts";
+} from "../programs/shell-syntax.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
@@ -27,8 +34,16 @@ import { addHubOptions, clientName, examples, type HubOptionValues, inviteOf } f
 import { reasonOf, safe, shellWord, writeJson } from "../terminal/text.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 
+/** Programs that a shell can point at a room; `openai` stands for those that read OpenAI's variables. */
+type ShellProgram = ProgramName | OtherProgramName | "openai";
+const shellPrograms: readonly ShellProgram[] = [
+  ...programNames.filter((name) => (programs[name] as Program).needsFiles !== true),
+  ...otherProgramNames,
+  "openai",
+];
+
 interface EnvOptionValues extends HubOptionValues {
-  for?: ClientName;
+  for?: ShellProgram;
   model?: string;
   as?: string;
   shell: Shell | "json";
@@ -42,7 +57,7 @@ export function addEnvCommand(program: Command, context: CliContext): void {
       .description("print the variables that point OpenAI and Anthropic clients at a room"),
   )
     .addOption(
-      new Option("--for <program>", "print what one program needs instead").choices(clientNames),
+      new Option("--for <program>", "print what one program needs instead").choices(shellPrograms),
     )
     .option("--model <selector>", "set a model too: participant id, model name, or * for any")
     .addOption(
@@ -85,7 +100,14 @@ function failInShell(
   { shell, json, for: program }: EnvOptionValues,
   error: unknown,
 ): void {
-  if (json === true || shell === "json" || program === "continue" || stdout.isTTY) return;
+  if (
+    json === true ||
+    shell === "json" ||
+    program === "continue" ||
+    program === "zed" ||
+    stdout.isTTY
+  )
+    return;
   const reason = reasonOf(error).replace(/^error: /, "");
   stdout.write(`${failures[shell](`roomhub env has set nothing: ${safe(reason)}`)}\n`);
 }
@@ -104,17 +126,20 @@ async function printEnv(
       : inviteOf(room, options);
   const client = context.createClient(invite.hubUrl);
   let { model } = options;
+  let tokens: number | undefined;
   try {
     await client.getRoom(invite.room);
     if (model !== undefined) await warnAboutModel(context, client, invite, model);
-    else if (options.for !== undefined && options.for !== "openai") {
-      model = await onlyModel(context, client, invite, `--for ${options.for}`);
+    if (options.for !== undefined && options.for !== "openai") {
+      const participants = await client.listParticipants(invite.room);
+      model ??= onlyModel(context, participants, invite, `--for ${options.for}`);
+      tokens = contextOf(participants, model);
     }
   } catch (error) {
     if (!(error instanceof HubUnreachableError)) throw error;
     context.stderr.write(`! ${safe(error.message)}\n→ ${unreachableHubHint(context, error)}\n`);
   }
-  const setup = setupOf(client.baseUrl(invite.room), { ...options, model });
+  const setup = setupOf(client.baseUrl(invite.room), { ...options, model, tokens });
   const shell = options.json === true ? "json" : options.shell;
   if (shell === "json") return writeJson(context.stdout, asJson(setup));
   context.stdout.write(asText(setup, shell));
@@ -135,37 +160,55 @@ async function warnAboutModel(
   );
 }
 
-type Wanted = Pick<EnvOptionValues, "for" | "model" | "as">;
+type Wanted = Pick<EnvOptionValues, "for" | "model" | "as"> & {
+  /** of the model's context, where the room knows it */
+  tokens?: number | undefined;
+};
 
 /** Hubs accept any key, but clients require one, and a real key already in the environment must not be sent to a room. */
-function setupOf(baseUrl: string, { for: program, model, as }: Wanted): ClientSetup {
+function setupOf(baseUrl: string, { for: program, model, as, tokens }: Wanted): ShellSettings {
   const key = as === undefined ? "roomhub" : `${NAME_KEY_PREFIX}${as}`;
-  if (program !== undefined) {
-    return clientSetup(program, { baseUrl, key, isNamed: as !== undefined, model });
+  const withModel = (name: string) => (model === undefined ? {} : { [name]: model });
+  const openai = { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: key };
+  if (program === "openai") {
+    return { kind: "variables", variables: { ...openai, ...withModel("OPENAI_MODEL") } };
   }
-  const variables = {
-    OPENAI_BASE_URL: baseUrl,
-    OPENAI_API_KEY: key,
-    // Anthropic's SDKs append /v1 themselves.
-    ANTHROPIC_BASE_URL: baseUrl.replace(/\/v1$/, ""),
-    ANTHROPIC_API_KEY: key,
-    ...(model === undefined ? {} : { OPENAI_MODEL: model, ANTHROPIC_MODEL: model }),
-  };
-  return { kind: "variables", variables };
+  if (program === undefined) {
+    const variables = {
+      ...openai,
+      // Anthropic's SDKs append /v1 themselves.
+      ANTHROPIC_BASE_URL: baseUrl.replace(/\/v1$/, ""),
+      ANTHROPIC_API_KEY: key,
+      ...withModel("OPENAI_MODEL"),
+      ...withModel("ANTHROPIC_MODEL"),
+    };
+    return { kind: "variables", variables };
+  }
+  const isNamed = as !== undefined;
+  const room = { baseUrl, key, isNamed, model: model ?? "*", context: tokens };
+  if (isOther(program)) return otherPrograms[program].settings(room);
+  const { variables = {}, args = [] } = (programs[program] as Program).settings(room, undefined);
+  return args.length === 0
+    ? { kind: "variables", variables }
+    : { kind: "command", words: [program, ...args] };
 }
 
-function asJson(setup: ClientSetup): object {
+function isOther(program: string): program is OtherProgramName {
+  return program in otherPrograms;
+}
+
+function asJson(setup: ShellSettings): object {
   switch (setup.kind) {
     case "variables":
       return setup.variables;
     case "command":
       return { command: setup.words };
     case "file":
-      return { path: setup.path, text: setup.text };
+      return { path: setup.path, text: setup.text, variables: setup.variables };
   }
 }
 
-function asText(setup: ClientSetup, shell: Shell): string {
+function asText(setup: ShellSettings, shell: Shell): string {
   switch (setup.kind) {
     case "variables":
       return Object.entries(setup.variables)
@@ -186,7 +229,7 @@ function printUsage(
   context: CliContext,
   { hubUrl, room }: Invite,
   { for: program, model, as, shell }: Wanted & { shell: Shell },
-  setup: ClientSetup,
+  setup: ShellSettings,
 ): void {
   const where = hubUrl === defaultHubUrl ? room : `${hubUrl}/rooms/${room}`;
   const command = `${context.commandName} ${envCommand(where, { for: program, model, as, shell })}`;
@@ -213,13 +256,12 @@ function envCommand(
  * @param option - for the lines to paste: `--for claude`
  * @throws CommandError when there are several
  */
-async function onlyModel(
+function onlyModel(
   context: CliContext,
-  client: Client,
+  participants: readonly ParticipantSummary[],
   { hubUrl, room }: Invite,
   option: string,
-): Promise<string> {
-  const participants = await client.listParticipants(room);
+): string {
   const online = participants.filter(({ status }) => status !== "offline");
   const isReplaced = online.some(canReplaceStandIn);
   const offered = isReplaced ? online.filter(({ standIn }) => standIn !== true) : online;

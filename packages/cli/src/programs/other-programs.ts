@@ -1,0 +1,106 @@
+import { limits, type RoomAccess } from "./program-table.ts";
+
+/** What points a program at a room, for a shell or for the user to put in place. */
+export type ShellSettings =
+  /** null removes one that would get in the way */
+  | { kind: "variables"; variables: Record<string, string | null> }
+  /** a command that starts the program, or stores its settings */
+  | { kind: "command"; words: readonly string[] }
+  /** a file of settings; `variables` are to be set beside it */
+  | { kind: "file"; path: string; text: string; variables?: Record<string, string> };
+
+interface OtherProgram {
+  title: string;
+  /** what to do with the settings */
+  how: string;
+  settings: (room: RoomAccess) => ShellSettings;
+}
+
+/** Programs whose settings the user has to put in place. */
+export const otherPrograms = {
+  cline: {
+    title: "Cline",
+    how: "run this once, then cline; in its extension for editors choose OpenAI Compatible, with the same three values",
+    settings: ({ baseUrl, key, model }) => ({
+      kind: "command",
+      words: [
+        ...["cline", "auth", "--provider", "openai-compatible"],
+        ...["--apikey", key, "--baseurl", baseUrl, "--modelid", model],
+      ],
+    }),
+  },
+  continue: {
+    title: "Continue",
+    how: "put this into ~/.continue/config.yaml, or its entry under models into the file that you have",
+    settings: (room) => ({
+      kind: "file",
+      path: "~/.continue/config.yaml",
+      text: continueSettings(room),
+    }),
+  },
+  zed: {
+    title: "Zed",
+    how: "add this to Zed's settings.json (zed: open settings), and start Zed with the variable",
+    settings: ({ baseUrl, key, model, context }) => {
+      const about = limits(context, (total, output) => ({
+        max_tokens: total,
+        max_output_tokens: output,
+      }));
+      const can = {
+        tools: true,
+        images: false,
+        parallel_tool_calls: false,
+        prompt_cache_key: false,
+      };
+      const entry = { name: model, display_name: model, ...about, capabilities: can };
+      const settings = {
+        language_models: {
+          openai_compatible: { room: { api_url: baseUrl, available_models: [entry] } },
+        },
+        agent: { default_model: { provider: "room", model } },
+      };
+      return {
+        kind: "file",
+        path: "~/.config/zed/settings.json",
+        text: `${JSON.stringify(settings, undefined, 2)}\n`,
+        variables: { ROOM_API_KEY: key },
+      };
+    },
+  },
+  "open-webui": {
+    title: "Open WebUI",
+    how: "start open-webui serve with these variables; in a running one add the URL and the key under Admin Panel → Settings → Connections",
+    settings: ({ baseUrl, key }) => ({
+      kind: "variables",
+      variables: {
+        ENABLE_OLLAMA_API: "False",
+        OPENAI_API_BASE_URL: baseUrl,
+        OPENAI_API_KEY: key,
+      },
+    }),
+  },
+} as const satisfies Record<string, OtherProgram>;
+
+export type OtherProgramName = keyof typeof otherPrograms;
+export const otherProgramNames = Object.keys(otherPrograms) as OtherProgramName[];
+
+/** YAML, in which a text may be written as in JSON. */
+function continueSettings({ baseUrl, key, model, context }: RoomAccess): string {
+  const text = (value: string) => JSON.stringify(value);
+  const options = limits(context, (total, output) => ({ contextLength: total, maxTokens: output }));
+  const lines = Object.entries(options).map(([name, tokens]) => `      ${name}: ${tokens}`);
+  return [
+    "name: room",
+    "version: 1.0.0",
+    "schema: v1",
+    "models:",
+    `  - name: ${text(model)}`,
+    "    provider: openai",
+    `    model: ${text(model)}`,
+    `    apiBase: ${text(baseUrl)}`,
+    `    apiKey: ${text(key)}`,
+    ...(lines.length === 0 ? [] : ["    defaultCompletionOptions:", ...lines]),
+    "    roles: [chat, edit, apply]",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,141 @@
+import { execFile, execFileSync } from "node:child_process";
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join as joinPath } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { joinTunnel } from "../support/hub/joining.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
+import { startAgentModel } from "../support/providers/agent-model.ts";
+
+const launcher = fileURLToPath(new URL("../../packages/cli/bin/roomhub.js", import.meta.url));
+/** Where the programs are; too large to be installed for each run. `tests/README.md` says how to get them. */
+const programs = process.env["AGENT_PROGRAMS"] ?? "";
+
+interface Agent {
+  program: string;
+  /** runs one prompt without a terminal, with its tools allowed */
+  args: string[];
+  /** settings files of the user that lead elsewhere, by their paths in the home folder */
+  own: Record<string, string>;
+}
+
+const nowhere = "http://127.0.0.1:9";
+const agents: Agent[] = [
+  {
+    program: "claude",
+    args: ["--allowedTools", "Write", "-p"],
+    own: {
+      ".claude/settings.json": JSON.stringify({
+        env: { ANTHROPIC_BASE_URL: nowhere, ANTHROPIC_API_KEY: "sk-mine" },
+        apiKeyHelper: "echo sk-mine",
+        model: "sonnet",
+      }),
+    },
+  },
+  {
+    program: "codex",
+    args: ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
+    own: { ".codex/config.toml": `model = "gpt-5"\nmodel_context_window = 1000000\n` },
+  },
+  {
+    program: "opencode",
+    args: ["run"],
+    // Without the first line it adds that line at each start.
+    own: {
+      ".config/opencode/opencode.json": `{\n  "$schema": "https://opencode.ai/config.json",\n  "model": "anthropic/claude-sonnet-4-5" }\n`,
+    },
+  },
+  {
+    program: "copilot",
+    args: ["--allow-all-tools", "-p"],
+    own: { ".copilot/settings.json": `{ "model": "gpt-5", "theme": "dark" }\n` },
+  },
+  {
+    program: "qwen",
+    args: ["--yolo", "-p"],
+    own: {
+      ".qwen/settings.json": JSON.stringify({
+        $version: 4,
+        security: { auth: { selectedType: "openai", baseUrl: nowhere, apiKey: "sk-mine" } },
+        model: { name: "gpt-4" },
+      }),
+    },
+  },
+  {
+    program: "pi",
+    args: ["-p"],
+    own: {
+      ".pi/agent/settings.json": `{ "defaultProvider": "openai", "defaultModel": "gpt-5" }\n`,
+    },
+  },
+];
+
+/** @returns all that it wrote */
+function run(words: string[], env: NodeJS.ProcessEnv, folder: string): Promise<string> {
+  return new Promise((resolve) => {
+    const options = { env, cwd: folder, timeout: 100_000, maxBuffer: 16 * 1024 * 1024 };
+    const child = execFile(process.execPath, words, options, (_error, stdout, stderr) =>
+      resolve(`${stdout}\n${stderr}`),
+    );
+    child.stdin?.end();
+  });
+}
+
+function readIfThere(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+function isThere(program: string): boolean {
+  try {
+    accessSync(joinPath(programs, program), constants.X_OK);
+    return programs !== "";
+  } catch {
+    return false;
+  }
+}
+
+for (const { program, args, own } of agents) {
+  const why = isThere(program) ? "" : " (skipped: it is not in the folder AGENT_PROGRAMS)";
+  describe.skipIf(why !== "")(`${program}${why}`, () => {
+    test.concurrent("writes a file with the room's model, and the user's settings stay as they are", async () => {
+      await using stack = new AsyncDisposableStack();
+      const model = stack.use(await startAgentModel(65_536));
+      const hub = stack.use(await startTestHub());
+      const code = await hub.createRoom();
+      stack.use(await joinTunnel(hub, code, { endpoint: model.url, model: "qwen3-coder:30b" }));
+      const home = stack.use(await temporaryFolder()).path;
+      const tmp = joinPath(home, "tmp");
+      mkdirSync(tmp);
+      for (const [name, text] of Object.entries(own)) {
+        mkdirSync(dirname(joinPath(home, name)), { recursive: true });
+        writeFileSync(joinPath(home, name), text);
+      }
+      const work = joinPath(home, "work");
+      execFileSync("git", ["init", "-q", work]);
+      const note = joinPath(work, "note.txt");
+      const env = {
+        HOME: home,
+        // opencode believes it.
+        PWD: work,
+        TMPDIR: tmp,
+        XDG_CONFIG_HOME: "",
+        PATH: [programs, process.env["PATH"]].join(delimiter),
+        ANTHROPIC_API_KEY: "sk-mine",
+        OPENAI_API_KEY: "sk-mine",
+        DISABLE_AUTOUPDATER: "1",
+      };
+      const room = `${hub.url}/rooms/${code}`;
+      const words = ["launch", program, room, "--", ...args, `task-write:${note}`];
+      const output = await run([launcher, ...words], { ...process.env, ...env }, work);
+      expect(readIfThere(note), output).toBe("two\n");
+      for (const [name, text] of Object.entries(own)) {
+        expect(readFileSync(joinPath(home, name), "utf8"), name).toBe(text);
+      }
+      expect(readdirSync(tmp).filter((name) => name.startsWith("roomhub-"))).toEqual([]);
+      const sent = model.requests.map(({ headers, body }) => JSON.stringify(headers) + body);
+      expect(sent.join("\n")).not.toContain("sk-mine");
+    });
+  });
+}
