@@ -63,8 +63,9 @@ export class AwayEvents {
   /** rooms whose events are not published here */
   readonly #away = new Set<string>();
   readonly #waiting = new Map<string, RoomEvent[]>();
-  /** requests of other hubs' clients that have ended, the oldest first */
-  readonly #ended = new Set<string>();
+  /** requests of other hubs' clients that have ended, and those that ended before them */
+  #ended = new Set<string>();
+  #endedBefore = new Set<string>();
   /** requests that run here and where their clients are, the oldest first */
   readonly #piped = new Map<string, string>();
   #unsure: Unsure[] = [];
@@ -91,11 +92,12 @@ export class AwayEvents {
     const hubId = this.#piped.size > 0 && isEnd(event) ? this.#takePiped(event) : undefined;
     // A process that was suspended learns only when it asks that the room has another home since.
     const isAway = this.#away.has(code) || (hubId !== undefined && !this.#isHere(code));
-    const wasCutOff = hubId !== undefined && !isUp() && !isOpen(hubId);
-    const mayBeTold = isAway || wasCutOff || isBroken(event);
-    if (hubId !== undefined && isError(event) && mayBeTold) {
-      this.#unsure.push({ end: event, sinceMs: nowMs(), wasCutOff });
-      return true;
+    if (hubId !== undefined && isError(event)) {
+      const wasCutOff = !isUp() && !isOpen(hubId);
+      if (isAway || wasCutOff || isBroken(event)) {
+        this.#unsure.push({ end: event, sinceMs: nowMs(), wasCutOff });
+        return true;
+      }
     }
     if (isAway) this.arrived(event);
     else if (hubId !== undefined) this.#endsOnce(event);
@@ -213,9 +215,12 @@ export class AwayEvents {
   /** @returns whether it is the first end of its request */
   #endsOnce(end: RoomEvent): boolean {
     const requestId = requestIdOf(end);
-    if (this.#ended.has(requestId)) return false;
+    if (this.#ended.has(requestId) || this.#endedBefore.has(requestId)) return false;
     this.#ended.add(requestId);
-    if (this.#ended.size > maxEnded) this.#ended.delete(this.#ended.keys().next().value ?? "");
+    if (this.#ended.size > maxEnded) {
+      this.#endedBefore = this.#ended;
+      this.#ended = new Set();
+    }
     return true;
   }
 }

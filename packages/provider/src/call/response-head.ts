@@ -20,10 +20,22 @@ const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** RFC 9110 §5.5: no control characters but tabs */
 const fieldValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
-/** The heads of a server's responses. They are often, byte for byte, the one before: then they are the same record. */
+interface Field {
+  line: string;
+  /** with its letters */
+  spelled: string;
+  name: string;
+  value: string;
+}
+
+/**
+ * The heads of a server's responses. They are often, byte for byte, the one before: then they are the same record.
+ * Otherwise most of their lines are.
+ */
 export class ResponseHeads {
   #text = "";
   #parsed: ParsedHead | undefined;
+  #fields: readonly Field[] = [];
 
   /**
    * @param text - Latin-1, without the empty line
@@ -31,15 +43,30 @@ export class ResponseHeads {
    */
   parse(text: string): ParsedHead {
     if (this.#parsed === undefined || text !== this.#text) {
-      this.#parsed = parseHead(text);
+      const [first = "", ...lines] = text.split("\r\n");
+      const before = this.#fields;
+      this.#fields = lines.map((line, index) => {
+        const same = before[index];
+        return same?.line === line ? same : parseField(line);
+      });
+      this.#parsed = headOf(first, this.#fields);
       this.#text = text;
     }
     return this.#parsed;
   }
 }
 
-function parseHead(text: string): ParsedHead {
-  const [first = "", ...lines] = text.split("\r\n");
+function parseField(line: string): Field {
+  const colon = line.indexOf(":");
+  const spelled = line.slice(0, Math.max(0, colon));
+  const name = spelled.toLowerCase();
+  const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "");
+  if (!token.test(name) || !fieldValue.test(value))
+    throw new InvalidResponseError("a header is malformed");
+  return { line, spelled, name, value };
+}
+
+function headOf(first: string, parsed: readonly Field[]): ParsedHead {
   const [, minor, status] = statusLine.exec(first) ?? [];
   if (status === undefined) throw new InvalidResponseError("its status line is malformed");
   const headers: Record<string, string> = {};
@@ -47,14 +74,7 @@ function parseHead(text: string): ParsedHead {
   const encodings: string[] = [];
   const connection: string[] = [];
   const fields: string[] = [];
-  for (const line of lines) {
-    const colon = line.indexOf(":");
-    const spelled = line.slice(0, Math.max(0, colon));
-    const name = spelled.toLowerCase();
-    const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "");
-    if (!token.test(name) || !fieldValue.test(value)) {
-      throw new InvalidResponseError("a header is malformed");
-    }
+  for (const { spelled, name, value } of parsed) {
     fields.push(spelled, value);
     if (name === "content-length") lengths.push(value);
     else if (name === "transfer-encoding") encodings.push(value);

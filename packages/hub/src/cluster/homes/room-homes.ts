@@ -106,7 +106,8 @@ export class RoomHomes {
 
   /** The room goes from here to another hub, or has gone: what has not begun begins there. */
   isLeaving(code: string): boolean {
-    return !["home", "verifying"].includes(this.#states.of(code).kind);
+    const { kind } = this.#states.of(code);
+    return kind !== "home" && kind !== "verifying";
   }
 
   /** Whether this hub still keeps what came with an offer of that home. */

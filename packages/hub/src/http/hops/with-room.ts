@@ -13,7 +13,7 @@ export function withRoom(
   const proceed = () => {
     const room = registry.findRoom(target.code);
     if (places === undefined || room === undefined) target.serve();
-    else send({ ...target, code: room.code });
+    else send(target.code === room.code ? target : { ...target, code: room.code });
   };
   if (cluster === undefined || registry.findRoom(target.code) !== undefined) proceed();
   else cluster.catchUpRoom(target.code).then(proceed).catch(target.refuse);
