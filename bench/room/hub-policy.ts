@@ -1,4 +1,3 @@
-import { ContextBounds } from "../../packages/hub/src/domain/placement/context-bounds.ts";
 import { Pace } from "../../packages/hub/src/domain/placement/pace.ts";
 import type { Participant } from "../../packages/hub/src/domain/participant.ts";
 import {
@@ -37,7 +36,8 @@ export class HubPolicy implements Policy {
   readonly #hasSessions: boolean;
   readonly #reportsCache: boolean;
   readonly #warm = new WarmConversations();
-  readonly #contexts = new ContextBounds();
+  /** of the shortest prompt that each refused: a hub knows from it how long others are in tokens */
+  readonly #refusedBytes = new Map<Participant, number>();
   readonly #refusedBy = new Map<RoomRequest, Participant[]>();
   readonly #known: Known[];
   /** what each running or waiting request was expected to compute, and until when it may be held */
@@ -56,16 +56,12 @@ export class HubPolicy implements Policy {
 
   choose(request: RoomRequest, machines: readonly Machine[], nowMs: number): Choice {
     const warm = this.#warm.warmBytes(this.#promptOf(request), nowMs);
-    const prompt = { prompt: { bytes: request.promptBytes }, textBytes: request.promptBytes };
-    const tooSmall = [
-      ...this.#contexts.tooSmallFor(prompt, nowMs),
-      ...(this.#refusedBy.get(request) ?? []),
-    ];
+    const refusedBy = this.#refusedBy.get(request) ?? [];
     const candidates = [...machines.entries()].flatMap(([index, machine]) => {
       const known = this.#known[index];
-      return known === undefined || !machine.isPresent || tooSmall.includes(known.participant)
+      return known === undefined || !machine.isPresent || refusedBy.includes(known.participant)
         ? []
-        : [candidate(index, machine, known, warm.get(known.participant) ?? 0)];
+        : [this.#candidate(index, machine, known, request, warm)];
     });
     const placement = place(candidates, {
       promptBytes: request.promptBytes,
@@ -101,14 +97,14 @@ export class HubPolicy implements Policy {
   refused(index: number, { request }: Job, nowMs: number): void {
     const { participant, pace } = this.#at(index);
     pace.noteAnswer("stream", nowMs);
-    this.#contexts.noteRefused(participant, request.promptBytes, nowMs);
+    const shortest = this.#refusedBytes.get(participant) ?? request.promptBytes;
+    this.#refusedBytes.set(participant, Math.min(shortest, request.promptBytes));
     this.#warm.drop(participant, this.#promptOf(request));
     this.#refusedBy.set(request, [...(this.#refusedBy.get(request) ?? []), participant]);
   }
 
   ended(index: number, { request, startedMs, firstMs, load, warmBytes }: Job, nowMs: number): void {
-    const { pace, participant } = this.#at(index);
-    this.#contexts.noteRead(participant, request.promptBytes);
+    const { pace } = this.#at(index);
     pace.noteAnswer("stream", nowMs);
     const reported = request.promptBytes - warmBytes;
     const coldBytes = this.#reportsCache ? reported : (this.#coldBytes.get(request) ?? 0);
@@ -141,23 +137,26 @@ export class HubPolicy implements Policy {
       bytes: promptBytes,
     };
   }
-}
 
-function candidate(
-  index: number,
-  machine: Machine,
-  { participant, pace, awaited }: Known,
-  warmBytes: number,
-): PlacementCandidate & { index: number } {
-  return {
-    index,
-    isFree: machine.hasRoom,
-    active: machine.jobs.length,
-    limit: participant.load.limit,
-    startedMs: machine.jobs.map(({ startedMs }) => startedMs),
-    awaited,
-    warmBytes,
-    mustLoad: !machine.isLoaded,
-    pace,
-  };
+  #candidate(
+    index: number,
+    machine: Machine,
+    { participant, pace, awaited }: Known,
+    request: RoomRequest,
+    warm: ReadonlyMap<Participant, number>,
+  ): PlacementCandidate & { index: number } {
+    const refusedBytes = this.#refusedBytes.get(participant) ?? Number.POSITIVE_INFINITY;
+    return {
+      index,
+      isFree: machine.hasRoom,
+      active: machine.jobs.length,
+      limit: participant.load.limit,
+      startedMs: machine.jobs.map(({ startedMs }) => startedMs),
+      awaited,
+      warmBytes: warm.get(participant) ?? 0,
+      mustLoad: !machine.isLoaded,
+      mayBeTooSmall: request.promptBytes >= refusedBytes,
+      pace,
+    };
+  }
 }

@@ -186,6 +186,9 @@ const headers = {
   "x-roomhub-model": header("Its model's name; percent-encoded outside visible ASCII"),
   "x-roomhub-attempts": header("Participants called, 1 to 3", "integer"),
   "x-roomhub-queue-ms": header("Milliseconds spent waiting for a free participant", "integer"),
+  "x-roomhub-may-truncate": header(
+    "`true` where the prompt may be longer than the context of a model server that cuts it without saying so",
+  ),
   "x-roomhub-translated": header("`chat` where the response was made from chat completions"),
   "x-roomhub-token-count": header("`estimate` where no tokenizer counted"),
   "retry-after": header("Seconds after which to retry", "integer"),

@@ -54,6 +54,7 @@ const servedBy = [
   "x-roomhub-model",
   "x-roomhub-attempts",
   "x-roomhub-queue-ms",
+  "x-roomhub-may-truncate",
 ];
 
 /** Added by the program that calls the provider, where it translates the surface. */
@@ -61,6 +62,13 @@ const addedHeaders: Readonly<Record<string, string[]>> = {
   responses: ["x-roomhub-translated"],
   messages: ["x-roomhub-translated"],
   "messages/count_tokens": ["x-roomhub-token-count"],
+};
+
+const requireHeader: Parameter = {
+  name: "x-roomhub-require",
+  in: "header",
+  description:
+    "Features that the model must have, of `tools`, `vision`, `reasoning`, `schema` and `logprobs`, separated by commas. Never forwarded",
 };
 
 /** Sent on to the provider, and no other header of the client's but `accept`. */
@@ -109,7 +117,9 @@ function ofSurface(surface: Surface): Operation {
     tag: "Inference",
     routes: both("POST", surface.path),
     parameters:
-      surface.errorShape === "anthropic" ? [...forwarded, ...forwardedToAnthropic] : forwarded,
+      surface.errorShape === "anthropic"
+        ? [requireHeader, ...forwarded, ...forwardedToAnthropic]
+        : [requireHeader, ...forwarded],
     body: "InferenceRequest",
     successes: { 200: relayed(surface.marker !== "none", addedHeaders[surface.path]) },
     errors: [

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { RoomPassword } from "./credentials/passwords.ts";
+import { noteRefusedContext } from "./domain/needs/model-facts.ts";
 import { EventBus } from "./events/bus.ts";
 import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
 import { InFlight } from "./inference/in-flight.ts";
@@ -74,16 +75,16 @@ test("how fast a participant is, and which prompts are too long for it, is known
   before
     .ada()
     .learned.pace.noteFirst("stream", { promptBytes: 4_000, coldBytes: 4_000 }, 800, nowMs);
-  before.lab.placing.contexts.noteRefused(before.ada(), 9_000, nowMs);
+  noteRefusedContext(before.ada(), 9_000, nowMs);
   before.pass(60_000);
   const next = await handedOver(before);
-  const { nowMs: clock } = next.context;
   const figures = (at: typeof next) =>
     at.ada().learned.pace.expectedFirstMs("stream", 4_000, at.context.nowMs());
   expect(figures(next)).toBe(figures(before));
-  expect(next.lab.placing.contexts.find(next.ada(), clock())).toBe(9_000);
-  next.pass(9 * 60_000 - 1);
-  expect(next.lab.placing.contexts.find(next.ada(), clock())).toBe(9_000);
-  next.pass(1);
-  expect(next.lab.placing.contexts.find(next.ada(), clock())).toBeUndefined();
+  const { learned } = next.ada();
+  expect([learned.context, learned.usableTokens]).toEqual([
+    { tokens: 9_000, from: "learned" },
+    9_000,
+  ]);
+  expect(learned.refused?.untilMs).toBe(next.context.nowMs() + 9 * 60_000);
 });

@@ -23,8 +23,6 @@ interface RoomSnapshot {
   /** sessions and participants; ms since they were used */
   sessions: [string, string, number][];
   conversations: { by: string; keys: readonly (string | number)[]; bytes: number; ms: number }[];
-  /** participants, and from how many bytes on a prompt is too long there, for how many ms */
-  contexts: [string, number, number][];
   /** of a room with a password */
   guesses: GateMemory | undefined;
   running: SlotBefore[];
@@ -72,7 +70,6 @@ export function snapshotOf(parts: SnapshotParts, code: string, offer: Offer): st
     conversations: [...room.placing.warm.all()].map(({ participant, keys, bytes, usedMs }) => ({
       ...{ by: participant.id, keys, bytes, ms: nowMs - usedMs },
     })),
-    contexts: [...room.placing.contexts.all(nowMs)].map(([{ id }, ...bound]) => [id, ...bound]),
     guesses: password && passwordGate.memoryOf(code, password),
     running: [...running, ...slots.of(code, nowMs)],
   };
@@ -112,16 +109,11 @@ export class GivenRoom {
 
   /** Where requests went, and what came of them. */
   #learn({ operations, storedResponses }: SnapshotParts, room: Room): void {
-    const { responses, sessions, conversations, contexts, guesses } = this.#snapshot;
+    const { responses, sessions, conversations, guesses } = this.#snapshot;
     const nowMs = operations.nowMs();
     const password = operations.roomPasswords.get(room.code);
     if (password !== undefined && guesses !== undefined)
       operations.passwordGate.remember(room.code, password, guesses);
-    for (const [id, textBytes, forMs] of contexts) {
-      const participant = room.participants.get(id);
-      if (participant !== undefined)
-        room.placing.contexts.restore(participant, textBytes, forMs, nowMs);
-    }
     for (const [id, by] of responses) {
       const maker = room.participants.get(by);
       if (maker !== undefined) storedResponses.remember(room, id, maker);

@@ -49,7 +49,7 @@ import {
   admitTunnel,
   tunnelReported,
 } from "./operations/tunnel-path.ts";
-import { announceLoadedModels } from "./operations/learned.ts";
+import { announceLoadedModels, contextLearned } from "./operations/learned.ts";
 import { directReported } from "./operations/direct-path.ts";
 import { markOverdue, wakeForTrials } from "./operations/presence.ts";
 import { dropUnusedRooms, watchRoom } from "./operations/rooms.ts";
@@ -259,6 +259,7 @@ function createServing(
       participant.load.overloadedUntilMs = untilMs;
       operations.trials.note(participant);
     },
+    contextLearned: (participant, tokens) => contextLearned(operations, participant, tokens),
     reportBug: (error) => log.bug("a request failed", error),
   };
   const inference: InferenceContext = {

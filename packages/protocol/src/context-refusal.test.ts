@@ -15,7 +15,7 @@ test.each([
       n_prompt_tokens: 9030,
       n_ctx: 4096,
     }),
-    true,
+    [4_096, 9_030],
   ],
   [
     "OpenAI",
@@ -24,33 +24,33 @@ test.each([
         "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
       code: "context_length_exceeded",
     }),
-    true,
+    [8_192, 9_000],
   ],
   [
     "vLLM, for the prompt",
     said(
       "This model's maximum context length is 4096 tokens. However, you requested 5100 tokens (5000 in the messages, 100 in the completion).",
     ),
-    true,
+    [4_096, 5_000],
   ],
   [
     "vLLM, for max_tokens",
     said(
       "This model's maximum context length is 4096 tokens. However, you requested 5100 tokens (100 in the messages, 5000 in the completion).",
     ),
-    false,
+    [4_096, 100],
   ],
   [
     "vLLM, for max_tokens in newer words",
     said(
       "'max_tokens' is too large: 8000. This model's maximum context length is 4096 tokens and your request has 100 input tokens (8000 > 4096 - 100).",
     ),
-    false,
+    [4_096, 100],
   ],
   [
     "SGLang",
     said("The input (5000 tokens) is longer than the model's context length (4096 tokens)."),
-    true,
+    [4_096, 5_000],
   ],
   [
     "Anthropic",
@@ -61,7 +61,7 @@ test.each([
         message: "prompt is too long: 215000 tokens > 200000 maximum",
       },
     }),
-    true,
+    [200_000, 215_000],
   ],
   [
     "LM Studio",
@@ -69,13 +69,13 @@ test.each([
       error:
         "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.",
     }),
-    true,
+    [4_096, 5_000],
   ],
-  ["Ollama", JSON.stringify({ error: "the input length exceeds the context length" }), false],
+  ["Ollama", JSON.stringify({ error: "the input length exceeds the context length" }), []],
   [
     "Gemini",
     said("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
-    true,
+    [1_048_576, 1_200_000],
   ],
   [
     "a Responses stream",
@@ -83,10 +83,11 @@ test.each([
       type: "response.failed",
       response: { error: { code: "context_length_exceeded", message: "too long" } },
     }),
-    false,
+    [],
   ],
-])("the error of %s is read", (_server, text, isPromptTooLong) => {
-  expect(readContextRefusal(text)).toEqual({ isPromptTooLong });
+])("the error of %s is read", (_server, text, figures: readonly number[]) => {
+  const [contextTokens, promptTokens] = figures;
+  expect(readContextRefusal(text)).toEqual({ contextTokens, promptTokens });
 });
 
 test("other errors and contents are none", () => {

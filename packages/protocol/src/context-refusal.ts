@@ -3,8 +3,10 @@ import type { JsonObject } from "./json-object.ts";
 
 /** A provider refuses a request because it does not fit into its model's context. */
 export interface ContextRefusal {
-  /** The prompt alone is longer than the context, by the numbers that the provider names. */
-  isPromptTooLong: boolean;
+  /** the context, where the provider names it */
+  contextTokens: number | undefined;
+  /** the prompt without what it was to generate, where the provider names it */
+  promptTokens: number | undefined;
 }
 
 const maxMessageLength = 2_048;
@@ -62,12 +64,17 @@ export function readContextRefusal(text: string): ContextRefusal | undefined {
   const said = typeof message === "string" ? message.slice(0, maxMessageLength) : "";
   const found = sentences.find((sentence) => sentence.test(said));
   if (found === undefined && !names.has(type) && !names.has(code)) return undefined;
-  if (typeof prompt === "number" && typeof context === "number") {
-    return { isPromptTooLong: prompt > context };
-  }
   const numbers = found?.exec(said)?.groups ?? {};
-  const tokens = Number(numbers["prompt"] ?? numbers["prompt2"] ?? numbers["prompt3"]);
-  return { isPromptTooLong: tokens > Number(numbers["context"]) };
+  const inText = numbers["prompt"] ?? numbers["prompt2"] ?? numbers["prompt3"];
+  return {
+    contextTokens: tokensIn(context ?? numbers["context"]),
+    promptTokens: tokensIn(prompt ?? inText),
+  };
+}
+
+function tokensIn(value: unknown): number | undefined {
+  const tokens = Number(value ?? Number.NaN);
+  return Number.isSafeInteger(tokens) && tokens > 0 ? tokens : undefined;
 }
 
 function errorIn(text: string): JsonObject | undefined {

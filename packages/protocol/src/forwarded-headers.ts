@@ -32,6 +32,12 @@ export const TRANSLATED_HEADER = "x-roomhub-translated";
 /** How tokens were counted, where no tokenizer did: `estimate`. */
 export const TOKEN_COUNT_HEADER = "x-roomhub-token-count";
 
+/** In requests: the features that a model must have, as words separated by commas. It is never forwarded. */
+export const REQUIRE_HEADER = "x-roomhub-require";
+
+/** `true`: the prompt may be longer than the context of a model server that cuts it without saying so. */
+export const MAY_TRUNCATE_HEADER = "x-roomhub-may-truncate";
+
 const forwardedResponseNames = new Set<string>([
   "content-type",
   "retry-after",

@@ -14,7 +14,7 @@ export {
   type FailureStage,
   Refusal,
 } from "./error.ts";
-export { readContextRefusal } from "./context-refusal.ts";
+export { type ContextRefusal, readContextRefusal } from "./context-refusal.ts";
 export {
   CompletePayload,
   DETAIL_PAYLOADS,
@@ -43,6 +43,8 @@ export {
 export {
   forwardRequestHeaders,
   forwardResponseHeaders,
+  MAY_TRUNCATE_HEADER,
+  REQUIRE_HEADER,
   TOKEN_COUNT_HEADER,
   TRANSLATED_HEADER,
   SESSION_HEADERS,

@@ -11,6 +11,8 @@ export const RouteQuestion = z.object({
   session: z.string().min(1).max(256).optional(),
   /** the length of its prompt */
   promptBytes: z.coerce.number().int().min(0).max(67_108_864).default(4_096),
+  /** what the request's header `x-roomhub-require` would say, such as `schema,tools` */
+  require: z.string().max(256).optional(),
 });
 export type RouteQuestion = z.input<typeof RouteQuestion>;
 

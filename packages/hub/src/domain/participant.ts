@@ -13,6 +13,7 @@ import {
   type Readiness,
   type Specs,
 } from "@roomhub/protocol";
+import { type Abilities, unknownAbilities } from "./needs/abilities.ts";
 import type { Pace } from "./placement/pace.ts";
 
 /** Who registered a participant, and from where. Decides what the hub may dial for it, and who may change it. */
@@ -169,10 +170,15 @@ export interface Learned {
   /** models that the model server has loaded; undefined when it does not say */
   loadedModels: readonly string[] | undefined;
   facts: ModelFacts;
-  /** what counts of the reported and the declared context, and of errors; see `updateContext` */
+  /** the context that an error named, and until when that counts, in ms on the hub's clock */
+  refused: { tokens: number; untilMs: number } | undefined;
+  /** this and the next two follow from the above, see `updateFacts` */
   context: ModelContext | undefined;
-  /** its tokens; infinite when it is not known, or only what the model was trained for */
+  /** the tokens of `context`; infinite when it is not known, or only what the model was trained for */
   usableTokens: number;
+  abilities: Abilities;
+  /** how many bytes of text a token has in prompts like the last ones; undefined until one was counted */
+  bytesPerToken: number | undefined;
 }
 
 /** What a model server, or what it sends, says of the model. */
@@ -277,8 +283,11 @@ export function nothingFound() {
     reported: nothingReported,
     loadedModels: undefined,
     facts: noFacts,
+    refused: undefined,
     context: undefined,
     usableTokens: Number.POSITIVE_INFINITY,
+    abilities: unknownAbilities,
+    bytesPerToken: undefined,
   };
 }
 

@@ -104,7 +104,6 @@ export class Registry {
     room.participants.delete(participant.id);
     room.placing.serving.invalidate();
     room.placing.warm.forget(participant);
-    room.placing.contexts.forget(participant);
     this.#participantCount--;
   }
 

@@ -1,8 +1,7 @@
 import type { AliasTable } from "./aliases/alias-table.ts";
 import { Pace } from "./placement/pace.ts";
-import { updateContext } from "./model-context.ts";
+import { updateFacts } from "./needs/model-facts.ts";
 import { noFacts, type Participant } from "./participant.ts";
-import { ContextBounds } from "./placement/context-bounds.ts";
 import { ServingIndex } from "./placement/serving-index.ts";
 import { SessionBindings } from "./placement/session-bindings.ts";
 import { WarmConversations } from "./placement/warm-conversations.ts";
@@ -31,7 +30,6 @@ interface RoomPlacing {
   readonly serving: ServingIndex;
   readonly warm: WarmConversations;
   readonly sessions: SessionBindings;
-  readonly contexts: ContextBounds;
 }
 
 export function newPlacing(): RoomPlacing {
@@ -39,7 +37,6 @@ export function newPlacing(): RoomPlacing {
     serving: new ServingIndex(),
     warm: new WarmConversations(),
     sessions: new SessionBindings(),
-    contexts: new ContextBounds(),
   };
 }
 
@@ -52,8 +49,9 @@ export function isPresent({ participants }: Room, participant: Participant): boo
 export function modelChanged({ placing }: Room, participant: Participant): void {
   placing.serving.invalidate();
   placing.warm.forget(participant);
-  placing.contexts.forget(participant);
   participant.learned.pace = new Pace();
   participant.learned.facts = noFacts;
-  updateContext(participant);
+  participant.learned.refused = undefined;
+  participant.learned.bytesPerToken = undefined;
+  updateFacts(participant);
 }

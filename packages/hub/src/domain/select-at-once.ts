@@ -1,5 +1,6 @@
 import { isSameModel } from "@roomhub/protocol";
-import { capabilityOf, type Participant } from "./participant.ts";
+import { canServe } from "./needs/can-serve.ts";
+import type { Participant } from "./participant.ts";
 import { isFull } from "./slots.ts";
 import { placeRequest } from "./placement/place-request.ts";
 import { isRoutable } from "./readiness.ts";
@@ -94,11 +95,6 @@ function firstFree(room: Room, model: string, query: SelectionQuery): Participan
   return loose;
 }
 
-function isFree(one: Participant, { excluded, protocol, nowMs }: SelectionQuery): boolean {
-  return (
-    !isFull(one) &&
-    isRoutable(one, nowMs) &&
-    capabilityOf(one, protocol) !== "unsupported" &&
-    (excluded.length === 0 || !excluded.includes(one))
-  );
+function isFree(one: Participant, query: SelectionQuery): boolean {
+  return !isFull(one) && isRoutable(one, query.nowMs) && canServe(one, query);
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode, Refusal } from "@roomhub/protocol";
+import { type Bar, type Demand, noDemand } from "./needs/demand.ts";
 import type { ResponseForm } from "./placement/pace.ts";
 import { type Participant, capabilityOf } from "./participant.ts";
 import { noPrompt, type Prompt } from "./placement/warm-conversations.ts";
@@ -23,6 +24,14 @@ export interface SelectionQuery {
   protocol: string;
   /** participants that had this request and do not get it again */
   excluded: readonly Participant[];
+  /** what it needs of a model */
+  demand: Demand;
+  /** what that comes to among the candidates, see `withBar`; undefined when they all have it */
+  bar: Bar | undefined;
+  /** Its selector is the target of an alias. */
+  isByAlias: boolean;
+  /** It does not go to participants that are known to be unable, even when there is no other. */
+  isStrict: boolean;
   /** the one participant that can serve it; undefined for any */
   only: Participant | undefined;
   /** where the request's prompt may be warm */
@@ -70,11 +79,16 @@ export function plainQuery(
   protocol: string,
   nowMs: () => number,
   prompt: Prompt = noPrompt,
+  demand: Demand = noDemand,
 ): SelectionQuery {
   return {
     selector,
     protocol,
     excluded: [],
+    demand,
+    bar: undefined,
+    isByAlias: false,
+    isStrict: false,
     only: undefined,
     prompt,
     form: "stream",

@@ -1,6 +1,9 @@
 import { isSameModel, type Refusal, withoutLatest } from "@roomhub/protocol";
 import { aliasCommand, closest } from "./suggest.ts";
 import { exactFirst } from "./placement/serving-index.ts";
+import { withBar } from "./needs/bar.ts";
+import { canServe, hasRequired } from "./needs/can-serve.ts";
+import { requiredWords } from "./needs/abilities.ts";
 import { capabilityOf, type Participant } from "./participant.ts";
 import { isFull } from "./slots.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
@@ -19,14 +22,15 @@ import {
  * An id wins over a model name while it is routable or merely full. Model names match exactly, then without a
  * `:latest` tag on either side.
  */
-export function selectParticipant(room: Room, query: SelectionQuery): Selection {
-  if (query.only !== undefined) return selectByRule(room, query);
+export function selectParticipant(room: Room, asked: SelectionQuery): Selection {
+  if (asked.only !== undefined) return selectByRule(room, asked);
+  const query = withBar(room, asked);
   return selectAtOnce(room, query) ?? selectByRule(room, query);
 }
 
 /** The participants that a request waits for while none has a free slot; none where it is refused. */
 export function candidatesFor(room: Room, query: SelectionQuery): readonly Participant[] {
-  const selection = selectByRule(room, query, () => false);
+  const selection = selectByRule(room, withBar(room, query), () => false);
   return selection.kind === "busy" ? selection.candidates : [];
 }
 
@@ -93,8 +97,8 @@ function choose(
   isFree: (candidate: Participant) => boolean,
 ): Selection {
   if (matched.length === 0) return noMatch(room, query);
-  const able = matched.filter((one) => capabilityOf(one, query.protocol) !== "unsupported");
-  if (able.length === 0) {
+  const supporting = matched.filter((one) => capabilityOf(one, query.protocol) !== "unsupported");
+  if (supporting.length === 0) {
     return {
       kind: "refused",
       code: "unsupported_protocol",
@@ -103,10 +107,14 @@ function choose(
       refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
   }
+  const able = supporting.filter((one) => hasRequired(one, query.demand));
+  if (able.length === 0) return capabilityMissing(room, supporting, query);
   const isLeft = isLeftToOthers(room, query);
   const candidates = able.filter(
     (one) =>
-      !(isLeft && one.isStandIn) && (isRoutable(one, query.nowMs) || isAwaited(one, query.nowMs)),
+      canServe(one, query) &&
+      !(isLeft && one.isStandIn) &&
+      (isRoutable(one, query.nowMs) || isAwaited(one, query.nowMs)),
   );
   if (candidates.length === 0) return unreachable(room, matched, able, query);
   const free = candidates.filter(isFree);
@@ -117,6 +125,32 @@ function choose(
   if (chosen !== undefined) return chosen;
   const index = selector.kind === "any" ? Math.floor(random() * free.length) : 0;
   return { kind: "selected", participant: free[index] as Participant };
+}
+
+/** A feature that is not known counts as missing. Contract §3, "What a request needs". */
+function capabilityMissing(
+  room: Room,
+  supporting: Participant[],
+  { demand }: SelectionQuery,
+): Selection {
+  const having = [...room.participants.values()].filter((one) => hasRequired(one, demand));
+  const required = requiredWords(demand.requires).join(", ");
+  const others =
+    having.length === 0
+      ? "No participant of the room is known to have that"
+      : `Use ${listIds(having)}`;
+  return {
+    kind: "refused",
+    code: "capability_missing",
+    message: `${listIds(supporting)} cannot serve a request that requires ${required}. ${others}.`,
+    hint: `See what each model can do: roomhub participants ${room.code}`,
+    refusals: supporting.map((one) =>
+      refusal(
+        one,
+        `lacks ${requiredWords(demand.requires & ~one.learned.abilities[3]).join(", ")}`,
+      ),
+    ),
+  };
 }
 
 /** @param able - the matched participants that serve the protocol, at least one */

@@ -1,5 +1,6 @@
 import {
   type ErrorShape,
+  MAY_TRUNCATE_HEADER,
   TOKEN_COUNT_HEADER,
   TRANSLATED_HEADER,
   type World,
@@ -19,6 +20,7 @@ const exposed = [
   "x-roomhub-queue-ms",
   TRANSLATED_HEADER,
   TOKEN_COUNT_HEADER,
+  MAY_TRUNCATE_HEADER,
   "x-ratelimit-limit-requests",
   "x-ratelimit-limit-tokens",
   "x-ratelimit-remaining-requests",

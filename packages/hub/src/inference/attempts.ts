@@ -1,4 +1,4 @@
-import { readContextRefusal, refusesStreamOptions } from "@roomhub/protocol";
+import { type ContextRefusal, readContextRefusal, refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { isLoading } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
@@ -203,7 +203,7 @@ export class Attempts implements AttemptListener {
     this.#streaming = undefined;
     const refusal = data?.includes("error") === true ? readContextRefusal(data) : undefined;
     const isRefused = refusal !== undefined && attempt !== undefined;
-    if (isRefused && this.#contextRefused(attempt, refusal.isPromptTooLong)) {
+    if (isRefused && this.#contextRefused(attempt, refusal)) {
       this.#refusalInStream = data;
       return true;
     }
@@ -220,8 +220,8 @@ export class Attempts implements AttemptListener {
   }
 
   /** The request is longer than the context. @returns whether it can go to a participant with a larger one */
-  #contextRefused(attempt: Attempt, isPromptTooLong: boolean): boolean {
-    return this.#routing.noteContextRefusal(attempt, this.#count, isPromptTooLong);
+  #contextRefused(attempt: Attempt, refusal: ContextRefusal): boolean {
+    return this.#routing.noteContextRefusal(attempt, this.#count, refusal);
   }
 
   #contextFailed(attempt: Attempt, status: number, text: string): void {
@@ -294,7 +294,7 @@ export class Attempts implements AttemptListener {
       return this.#failed(attempt, this.#budgetError(attempt, text), "budget");
     }
     const context = readContextRefusal(text);
-    if (context !== undefined && this.#contextRefused(attempt, context.isPromptTooLong)) {
+    if (context !== undefined && this.#contextRefused(attempt, context)) {
       return this.#contextFailed(attempt, status, text);
     }
     const isOverload = status === 503 && !isLoading(participant);
@@ -396,7 +396,7 @@ export class Attempts implements AttemptListener {
     attempt?.cancel(error?.message ?? "complete");
     if (error === undefined && attempt !== undefined) {
       attempt.measure(this.delivery.firstContentMs, this.delivery.usage);
-      this.#routing.noteRead(attempt.participant);
+      this.#routing.noteRead(attempt.participant, this.delivery.usage.inputTokens);
     }
     this.#call.request.forget(this.#isBodyTaken);
   }

@@ -24,6 +24,8 @@ const reply = chatStream([chunk({ content: "Hi" }), finish, done]);
 const event = (data: string) => `data: ${data}\n\n`;
 const text = (words: number) => ({ messages: [{ role: "user", content: "word ".repeat(words) }] });
 const long = text(1_500);
+/** longer than 1,024 tokens of any tokenizer */
+const tooLong = text(2_000);
 
 function startRoom(ids = ["small", "large"]) {
   const bench = createBench(ids.map((id) => aParticipant({ id, model: "m", limit: 4 })));
@@ -134,48 +136,58 @@ describe("a request that is longer than a participant's context", () => {
   });
 });
 
-describe("the bound that a refusal shows", () => {
-  test("keeps other long prompts from the participant, and no short ones", () => {
+describe("the context that a refusal names", () => {
+  test("keeps prompts from the participant that are too long by any tokenizer, and no shorter ones", () => {
+    const room = startRoom();
+    room.learn();
+    expect(room.room.participants.get("small")?.learned.context).toEqual({
+      ...{ tokens: 1_024, from: "learned" },
+    });
+    room.send(tooLong, { model: "*" });
+    room.send(tooLong, { model: "model:m" });
+    expect(room.served()).toEqual(["large", "large"]);
+    room.send(long, { model: "*" });
+    expect(room.served().at(-1)).toBe("small");
+  });
+
+  test("orders participants by a model's name as its tokens were counted", () => {
     const room = startRoom();
     room.learn();
     room.send();
-    room.send(long, { model: "*" });
-    expect(room.served()).toEqual(["large", "large"]);
-    room.send(text(100), { model: "*" });
-    expect(room.served().at(-1)).toBe("small");
+    expect(room.served()).toEqual(["large"]);
+    room.room.participants.get("large")!.load.active = 4;
+    room.send();
+    expect(room.served()).toEqual(["large", "small"]);
   });
 
   test("does not count pictures as text", () => {
     const room = startRoom();
     room.learn();
-    const url = `data:image/png;base64,${"iVBORw0K".repeat(5_000)}`;
+    const url = `data:image/png;base64,${"iVBORw0K".repeat(50_000)}`;
     room.send({ messages: [{ content: [{ image_url: { url } }] }] }, { model: "*" });
     expect(room.served()).toEqual(["small"]);
   });
 
-  test("is not learned from an error that may be about max_tokens", () => {
+  test("is learned from an error about max_tokens, too", () => {
     const room = startRoom();
     room.learn(tooManyRequested);
-    room.send(long, { model: "*" });
-    expect(room.served()).toEqual(["small"]);
+    expect(room.room.participants.get("small")?.learned.usableTokens).toBe(4_096);
   });
 
   test("ends after 10 minutes", () => {
     const room = startRoom();
     room.learn();
     room.pass(600_000);
-    room.send(long, { model: "*" });
+    room.send(tooLong, { model: "*" });
     expect(room.served()).toEqual(["small"]);
   });
 
-  test("ends with a success of the same length", () => {
+  test("ends with a success that is longer", () => {
     const room = startRoom();
     room.learn();
-    room.send(long, { model: "small", stream: true });
-    room.call().head();
-    room.call().data(reply);
-    room.call().end();
-    room.send(long, { model: "*" });
+    room.send(tooLong, { model: "small" });
+    room.call().respond(200, '{"usage":{"prompt_tokens":1600},"choices":[]}');
+    room.send(tooLong, { model: "*" });
     expect(room.served()).toEqual(["small", "small"]);
   });
 
@@ -183,7 +195,7 @@ describe("the bound that a refusal shows", () => {
     const room = startRoom();
     room.learn();
     room.room.participants.set("small", aParticipant({ id: "small", model: "m", limit: 4 }));
-    room.send(long, { model: "*" });
+    room.send(tooLong, { model: "*" });
     expect(room.served().filter((id) => id === "small")).toHaveLength(1);
   });
 });

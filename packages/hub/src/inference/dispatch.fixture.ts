@@ -8,11 +8,13 @@ import {
   type RequestPayload,
 } from "@roomhub/protocol";
 import { crc32 } from "node:zlib";
+import { noteRefusedContext } from "../domain/needs/model-facts.ts";
 import type { Participant } from "../domain/participant.ts";
 import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
 import { retryHeaders } from "../http/error-response.ts";
 import type { ClientResponse } from "./client-response.ts";
+import { requiresOf } from "./request/needs.ts";
 import { ModelRequest } from "./request/inference-request.ts";
 import { Dispatch } from "./dispatch.ts";
 import { InFlight } from "./in-flight.ts";
@@ -180,6 +182,8 @@ export interface SendOptions {
   hops?: string[];
   requestsStreamUsage?: boolean;
   session?: string;
+  /** `x-roomhub-require` */
+  require?: string;
   /** further fields of the request */
   fields?: Record<string, unknown>;
   client?: FakeClient;
@@ -241,6 +245,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     participantRests: (participant, untilMs) => void (participant.load.restsUntilMs = untilMs),
     participantOverloaded: (participant, untilMs) =>
       void (participant.load.overloadedUntilMs = untilMs),
+    contextLearned: (participant, tokens) => noteRefusedContext(participant, tokens, nowMs),
     reportBug: (error) => void bugs.push(error),
   };
 
@@ -262,6 +267,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
       body: reader.end(),
       headers: { accept: "text/event-stream" },
       session: options.session,
+      requires: requiresOf(options.require),
       requestsStreamUsage: options.requestsStreamUsage ?? false,
     });
     const dispatch = new Dispatch(deps, {

@@ -181,7 +181,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const facts = this.#facts();
     this.#deps.emit.llmRequest(this.#call.room.code, requestPayload(facts, participant));
     this.#state = attempting;
-    this.#attempts.send(participant, upstream, servedBy(facts, participant));
+    const mayTruncate = this.#routing.mayTruncate(participant);
+    this.#attempts.send(participant, upstream, servedBy(facts, participant, mayTruncate));
   }
 
   retry(): void {

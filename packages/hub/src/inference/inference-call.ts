@@ -41,6 +41,8 @@ export interface DispatchDeps {
   participantRests: (participant: Participant, untilMs: number) => void;
   /** A model server is overloaded: other requests wait until then, in ms on the hub's clock. */
   participantOverloaded: (participant: Participant, untilMs: number) => void;
+  /** An error of its model server named the context of a participant. */
+  contextLearned: (participant: Participant, tokens: number) => void;
   reportBug: (error: unknown) => void;
   /**
    * Whether the room is moving, or has moved, to another home, where requests begin. Absent for a hub that is alone.

@@ -61,11 +61,18 @@ export interface ServedBy {
   model: string;
   attempts: number;
   queueMs: number;
+  /** Its model server may cut the prompt without saying so. */
+  mayTruncate: boolean;
 }
 
-export function servedBy(facts: RequestFacts, participant: Participant): ServedBy {
+export function servedBy(
+  facts: RequestFacts,
+  participant: Participant,
+  mayTruncate = false,
+): ServedBy {
   const { requestId, attempts, queueMs } = facts;
-  return { requestId, participantId: participant.id, model: participant.model, attempts, queueMs };
+  const { id: participantId, model } = participant;
+  return { requestId, participantId, model, attempts, queueMs, mayTruncate };
 }
 
 /** The status of a request. */

@@ -4,6 +4,10 @@ import {
   selectorText,
   selectTarget,
 } from "../domain/aliases/model-field.ts";
+import { isTight, withBar } from "../domain/needs/bar.ts";
+import { canServe, mayTruncate } from "../domain/needs/can-serve.ts";
+import { type Demand, mostBytesPerToken } from "../domain/needs/demand.ts";
+import { noteReadTokens, noteTokens } from "../domain/needs/model-facts.ts";
 import type { Participant } from "../domain/participant.ts";
 import { isLoading, isOverloaded, isRoutable } from "../domain/readiness.ts";
 import { isPresent, type Room } from "../domain/room.ts";
@@ -15,7 +19,8 @@ import {
   type Selector,
   isLeftToOthers,
 } from "../domain/selection-query.ts";
-import { candidatesFor, isNamed, selectParticipant } from "../domain/selector.ts";
+import { candidatesFor, selectParticipant } from "../domain/selector.ts";
+import type { ContextRefusal } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./response/response-headers.ts";
 import type { InferenceRequest } from "./request/inference-request.ts";
@@ -31,6 +36,11 @@ interface FirstFailure {
 }
 
 const none: readonly Participant[] = [];
+
+interface RoutingDeps extends Pick<SelectionQuery, "random" | "nowMs"> {
+  /** An error of its model server named its context. */
+  contextLearned: (participant: Participant, tokens: number) => void;
+}
 
 /**
  * Which participant serves one request, and which one after a failed attempt. It is also the query of the selection, so
@@ -48,21 +58,28 @@ export class Routing implements SelectionQuery {
   held: SelectionQuery["held"];
   excluded: readonly Participant[] = none;
   only: Participant | undefined;
+  readonly demand: Demand;
+  readonly bar = undefined;
+  readonly isByAlias: boolean;
+  isStrict = false;
   readonly #room: Room;
   readonly #request: InferenceRequest;
   readonly #field: ModelField;
+  readonly #contextLearned: RoutingDeps["contextLearned"];
   /** index of the current target; only later targets are left */
   #place = 0;
   /** attempts refused for a budget or by a loading server, which the limit does not count */
   #uncounted = 0;
   #firstFailure: FirstFailure | undefined;
-  /** The context of a participant was too small for the request. */
+  /** The context of a participant was too small for the request: only a larger one may do. */
   #isTooLong = false;
+  /** more than the largest context that was too small; 0 before that was known of one */
+  #floorTokens = 0;
 
   constructor(
     room: Room,
     request: InferenceRequest,
-    { random, nowMs }: Pick<SelectionQuery, "random" | "nowMs">,
+    { random, nowMs, contextLearned }: RoutingDeps,
   ) {
     this.#field = readModelField(room, request.selector);
     this.selector = this.#field.targets[0];
@@ -73,6 +90,9 @@ export class Routing implements SelectionQuery {
     this.form = request.marker === "none" ? "whole" : "stream";
     this.#room = room;
     this.#request = request;
+    this.#contextLearned = contextLearned;
+    this.isByAlias = this.#field.alias !== undefined;
+    this.demand = demandOf(request, () => this.#floorTokens);
   }
 
   /** undefined until an attempt has failed without ending the request */
@@ -91,17 +111,17 @@ export class Routing implements SelectionQuery {
    * @param requestId - its key when it has no key in common with others
    */
   selectionKey(requestId: string): string {
-    if (this.#firstFailure !== undefined || this.#tooSmall().length > 0) return requestId;
+    if (this.#firstFailure !== undefined || isTight(this.#room, this)) return requestId;
     if (this.only !== undefined) return `pinned ${this.only.key}`;
     const { selectionKey } = this.#request;
+    const { uses, requires } = this.demand;
+    const key = uses === 0 && requires === 0 ? selectionKey : `${selectionKey} ${uses} ${requires}`;
     // Requests that match the same alias may be at different targets.
-    return this.#field.alias === undefined
-      ? selectionKey
-      : `${selectionKey} → ${selectorText(this.selector)}`;
+    return this.#field.alias === undefined ? key : `${key} → ${selectorText(this.selector)}`;
   }
 
   select(): Selection {
-    const selection = this.#selectLargeEnough() ?? this.#selectFromHere();
+    const selection = this.#selectFromHere();
     const hold = selection.kind === "busy" ? selection.hold : undefined;
     // Set once: the cost of waiting is estimated on arrival.
     this.holdUntilMs ??= hold?.untilMs;
@@ -109,44 +129,27 @@ export class Routing implements SelectionQuery {
     return selection;
   }
 
-  /**
-   * Selects a participant whose context is not known to be too small; undefined when no bound concerns the request, or
-   * when only participants with a bound can serve it: their error says more than one of the hub.
-   */
-  #selectLargeEnough(): Selection | undefined {
-    const tooSmall = this.#tooSmall();
-    if (tooSmall.length === 0) return undefined;
-    const selection = this.#selectWithout(tooSmall);
-    return selection.kind === "refused" && !this.#isTooLong ? undefined : selection;
-  }
-
   /** Selects among all other participants; when they refuse, the request stays at its target. */
-  #selectWithout(left: readonly Participant[]): Selection {
+  #selectWithout(left: Participant): Selection {
     const { excluded } = this;
     const place = this.#place;
-    this.excluded = [...excluded, ...left];
+    this.excluded = [...excluded, left];
     const selection = this.#selectFromHere();
     this.excluded = excluded;
     if (selection.kind === "refused") this.#moveTo(place);
     return selection;
   }
 
-  /** A participant that the request names by id gets it whatever its context. */
-  #tooSmall(): readonly Participant[] {
-    if (this.only !== undefined) return none;
-    const { selector } = this;
-    const { contexts } = this.#room.placing;
-    const found = contexts.tooSmallFor(this.#request, this.nowMs());
-    return this.#field.alias === undefined ? found.filter((one) => !isNamed(one, selector)) : found;
-  }
-
   /** Selects at the current target, else at the first later one that can take the request. Contract §3, "Aliases". */
   #selectFromHere(): Selection {
-    if (this.#field.alias === undefined) return selectParticipant(this.#room, this);
-    const { place, selection } = selectTarget(this.#room, this.#field, this.#place, (target) => {
+    this.isStrict = this.#isTooLong;
+    if (!this.isByAlias) return selectParticipant(this.#room, this);
+    const queryFor = (target: Selector, isStrict: boolean): SelectionQuery => {
       this.selector = target;
+      this.isStrict = isStrict || this.#isTooLong;
       return this;
-    });
+    };
+    const { place, selection } = selectTarget(this.#room, this.#field, this.#place, queryFor);
     this.#moveTo(place);
     return selection;
   }
@@ -158,10 +161,7 @@ export class Routing implements SelectionQuery {
 
   /** The participants that could serve it now, at capacity or not; none where it would be refused. */
   candidates(): readonly Participant[] {
-    const all = candidatesFor(this.#room, this);
-    const tooSmall = this.#tooSmall();
-    const others = all.filter((one) => !tooSmall.includes(one));
-    return others.length === 0 ? all : others;
+    return candidatesFor(this.#room, this);
   }
 
   /** From now on the request takes any free participant. */
@@ -176,6 +176,11 @@ export class Routing implements SelectionQuery {
     else if (this.held?.participant !== participant) {
       this.held = { participant, ahead: participant.load.awaited };
     }
+  }
+
+  /** Whether its model server may cut the prompt without saying so. */
+  mayTruncate(participant: Participant): boolean {
+    return mayTruncate(participant, this.demand);
   }
 
   /** How many bytes of the prompt a participant is expected to compute. */
@@ -201,9 +206,14 @@ export class Routing implements SelectionQuery {
       isPresent(this.#room, bound) &&
       (isRoutable(bound, this.nowMs) || isOverloaded(bound, this.nowMs)) &&
       !(bound.isStandIn && isLeftToOthers(this.#room, this)) &&
-      !this.#tooSmall().includes(bound) &&
-      !(this.#isTooLong && this.excluded.includes(bound));
+      this.#suits(bound);
     sessions.bind(session, isKept ? bound : participant, nowMs);
+  }
+
+  /** Whether a session stays there, also when this request failed there for another reason than its context. */
+  #suits(bound: Participant): boolean {
+    const query = withBar(this.#room, this);
+    return canServe(bound, this.#isTooLong ? query : { ...query, excluded: none });
   }
 
   /** The error when no participant can serve the request: after a failed attempt, that failure. */
@@ -239,7 +249,7 @@ export class Routing implements SelectionQuery {
   isAnotherReady(attempt: Attempt, cause: FailureCause, attempts: number): boolean {
     if (this.#stepAfter(attempt, cause, attempts) !== "elsewhere") return false;
     const place = this.#place;
-    const selection = this.#selectWithout([attempt.participant]);
+    const selection = this.#selectWithout(attempt.participant);
     this.#moveTo(place);
     return (
       selection.kind === "selected" || (selection.kind === "busy" && selection.hold !== undefined)
@@ -249,31 +259,45 @@ export class Routing implements SelectionQuery {
   /**
    * A participant's context is too small for the request. Contract §3, "Retry".
    *
-   * @param isPromptTooLong - longer prompts need not be tried there, whatever the request generates
    * @returns whether it may go to a participant whose context is not known to be smaller, and there is one
    */
-  noteContextRefusal(attempt: Attempt, attempts: number, isPromptTooLong: boolean): boolean {
+  noteContextRefusal(
+    attempt: Attempt,
+    attempts: number,
+    { contextTokens, promptTokens }: ContextRefusal,
+  ): boolean {
     const { participant } = attempt;
-    const { contexts, warm } = this.#room.placing;
-    warm.drop(participant, this.prompt);
-    const { previousResponseId, textBytes } = this.#request;
-    // Earlier turns that the server stores are not in this prompt.
-    if (isPromptTooLong && previousResponseId === undefined && textBytes > 0) {
-      contexts.noteRefused(participant, textBytes, this.nowMs());
+    this.#room.placing.warm.drop(participant, this.prompt);
+    if (contextTokens !== undefined) {
+      this.#contextLearned(participant, contextTokens);
+      this.#floorTokens = Math.max(this.#floorTokens, contextTokens + 1);
     }
+    this.#noteTokens(participant, promptTokens);
     if (this.#stepAfter(attempt, "context", attempts) !== "elsewhere") return false;
+    const wasTooLong = this.#isTooLong;
+    this.#isTooLong = true;
     const place = this.#place;
-    const selection = this.#selectWithout([participant, ...this.#tooSmall()]);
+    const selection = this.#selectWithout(participant);
     this.#moveTo(place);
-    this.#isTooLong ||= selection.kind !== "refused";
+    this.#isTooLong = wasTooLong || selection.kind !== "refused";
     return selection.kind !== "refused";
   }
 
-  /** A participant has computed the whole prompt. */
-  noteRead(participant: Participant): void {
-    const { contexts } = this.#room.placing;
-    if (contexts.find(participant, this.nowMs()) === undefined) return;
-    contexts.noteRead(participant, this.#request.textBytes);
+  /**
+   * A participant has computed the whole prompt.
+   *
+   * @param tokens - of the prompt; undefined when they were not counted
+   */
+  noteRead(participant: Participant, tokens: number | undefined): void {
+    if (tokens !== undefined) noteReadTokens(participant, tokens);
+    this.#noteTokens(participant, tokens);
+  }
+
+  /** Of what the hub sees of a prompt: nothing of earlier turns that the server stores, or of pictures. */
+  #noteTokens(participant: Participant, tokens: number | undefined): void {
+    const { textBytes, prompt, previousResponseId } = this.#request;
+    const isSeen = previousResponseId === undefined && textBytes === prompt.bytes;
+    if (isSeen && tokens !== undefined) noteTokens(participant, textBytes, tokens);
   }
 
   #stepAfter(
@@ -301,4 +325,16 @@ export class Routing implements SelectionQuery {
   noteFailure(failure: FirstFailure): void {
     this.#firstFailure ??= failure;
   }
+}
+
+/** @param floorTokens - more than the largest context that was too small for it so far */
+function demandOf(request: InferenceRequest, floorTokens: () => number): Demand {
+  const { outputTokens, uses, requires } = request;
+  return {
+    ...{ outputTokens, uses, requires },
+    get mostTokens() {
+      return Math.max(floorTokens(), request.textBytes / mostBytesPerToken);
+    },
+    leastTokens: () => Math.max(floorTokens(), request.leastTokens()),
+  };
 }

@@ -29,6 +29,7 @@ async function lab() {
       protocol,
       session,
       promptBytes: 4_000,
+      requires: 0,
       waiting,
     });
   return { office, ana, bob, carl, ask };

@@ -12,6 +12,9 @@ import {
   selectTarget,
   selectorText,
 } from "../domain/aliases/model-field.ts";
+import { withBar } from "../domain/needs/bar.ts";
+import { canServe, mayTruncate } from "../domain/needs/can-serve.ts";
+import { type Demand, mostBytesPerToken, noDemand } from "../domain/needs/demand.ts";
 import { isFull } from "../domain/slots.ts";
 import type { Participant } from "../domain/participant.ts";
 import {
@@ -43,6 +46,8 @@ interface Question {
   protocol: InferenceProtocol;
   session?: string | undefined;
   promptBytes: number;
+  /** the features that its sender requires, as bits */
+  requires: number;
   /** requests of the room that wait already */
   waiting: number;
 }
@@ -55,14 +60,20 @@ interface Question {
 export function explainRoute(
   context: OperationContext,
   code: string,
-  { model, protocol, session, promptBytes, waiting }: Question,
+  { model, protocol, session, promptBytes, requires, waiting }: Question,
 ): RouteExplanation {
   const { registry, limits, nowMs, keyedHash } = context;
   const room = registry.room(code);
   const field = readModelField(room, model);
   const key = session === undefined ? undefined : keyedHash(`session ${room.code}`, session);
   const prompt = { session: key, borders: [], bytes: promptBytes };
-  const queryFor = (target: Selector) => plainQuery(target, protocol, nowMs, prompt);
+  const tokens = promptBytes / mostBytesPerToken;
+  const demand = { ...noDemand, mostTokens: tokens, leastTokens: () => tokens, requires };
+  const isByAlias = field.alias !== undefined;
+  const queryFor = (target: Selector, isStrict = false): SelectionQuery => ({
+    ...plainQuery(target, protocol, nowMs, prompt, demand),
+    ...{ isByAlias, isStrict },
+  });
   const { selection: found, place } = selectTarget(room, field, 0, queryFor);
   // A refusal is shown with the first target.
   const selector = field.targets[found.kind === "refused" ? 0 : place] ?? field.targets[0];
@@ -74,7 +85,7 @@ export function explainRoute(
   const next = first === undefined ? undefined : nextAfter(room, first, field, place, query);
   const matchedSet = new Set(matched);
   const hold = selection.kind === "busy" ? selection.hold : undefined;
-  const scene = { room, query, first, next, hold };
+  const scene = { room, query: withBar(room, query), first, next, hold };
   const readAs = readingOf(selector, matched);
   const expectedOf = (one: Participant) =>
     readAs === "model" && selector.kind === "name"
@@ -89,7 +100,7 @@ export function explainRoute(
     outcome: outcomes[selection.kind],
     participants: [
       ...matched.map((one) => ({
-        ...candidate(one, verdictOn(one, scene), nowMs()),
+        ...candidate(one, verdictOn(one, scene), nowMs(), demand),
         ...expectedOf(one),
       })),
       ...all
@@ -165,6 +176,10 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
   const alone = selectParticipant(room, { ...query, only: participant });
   if (alone.kind === "refused") {
     return ["passed-over", alone.refusals[0]?.reason ?? alone.message];
+  }
+  if (!canServe(participant, query)) {
+    const { tokens } = participant.learned.context ?? {};
+    return ["passed-over", `its context of ${tokens} tokens is too small for the prompt`];
   }
   if (alone.kind === "busy" && isLoading(participant)) {
     const reason = unroutableReason(participant, query.nowMs());
@@ -249,11 +264,17 @@ function candidate(
   participant: Participant,
   [verdict, reason]: Verdict,
   nowMs: number,
+  demand: Demand = noDemand,
 ): RouteCandidate {
   const { id, nickname, model } = participant;
   const connection = connectionView(participant, nowMs);
   const doubt = doubtOf(participant);
-  const reasons = doubt === undefined ? reason : `${reason}; it ${doubt}`;
+  const cut = "it may cut the prompt without saying so";
+  const reasons = [
+    reason,
+    ...(doubt === undefined ? [] : [`it ${doubt}`]),
+    ...(verdict !== "passed-over" && mayTruncate(participant, demand) ? [cut] : []),
+  ].join("; ");
   return {
     ...{ id, nickname, model, verdict, reason: reasons, connection, load: loadView(participant) },
     ...contextView(participant),
@@ -297,14 +318,14 @@ function explainAlias(
 function routeExpectation(
   room: Room,
   participant: Participant,
-  { prompt, nowMs }: SelectionQuery,
+  { prompt, demand, nowMs }: SelectionQuery,
 ): RouteExpectation {
   // Without a measured stream, whole responses are the best estimate.
   const { pace } = participant.learned;
   const form: ResponseForm =
     pace.expectedFirstMs("stream", 0, nowMs()) === undefined ? "whole" : "stream";
   const warm = room.placing.warm.warmBytes(prompt, nowMs()).get(participant) ?? 0;
-  const candidate = candidateFor(participant, warm, undefined);
+  const candidate = candidateFor(participant, warm, { held: undefined, demand });
   const query = { promptBytes: prompt.bytes, form, nowMs: nowMs() };
   const { waitMs, firstMs } = expectationOf(candidate, query);
   const rate = pace.promptBytesPerSecond(form);

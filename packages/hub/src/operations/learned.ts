@@ -1,5 +1,5 @@
 import { type CapabilityValue, Features, ModelContext } from "@roomhub/protocol";
-import { updateContext } from "../domain/model-context.ts";
+import { noteRefusedContext, updateFacts } from "../domain/needs/model-facts.ts";
 import type { ReportedFacts } from "../domain/path-reports.ts";
 import { updateLimit } from "../domain/slots.ts";
 import { capabilitiesOf, type Participant, type ReportedLoad } from "../domain/participant.ts";
@@ -53,12 +53,25 @@ export function takeFacts(
   participant: Participant,
   { context, features, answersAs }: ReportedFacts,
 ): void {
+  const reported = JSON.stringify(participant.learned.facts.context);
+  if (JSON.stringify(context) !== reported) participant.learned.refused = undefined;
   participant.learned.facts = {
     context: ModelContext.safeParse(context).data,
     features: features && featuresIn(features),
     answersAs: answersAs?.slice(0, 256),
   };
-  updateContext(participant);
+  updateFacts(participant);
+}
+
+/** An error of its model server named its context. Contract §3, "Context". */
+export function contextLearned(
+  context: OperationContext,
+  participant: Participant,
+  tokens: number,
+): void {
+  const before = shownOf(participant);
+  noteRefusedContext(participant, tokens, context.nowMs());
+  if (shownOf(participant) !== before) announceUpdate(context, participant);
 }
 
 /** A word that is not known, or not there, is `unknown`. */

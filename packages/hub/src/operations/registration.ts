@@ -1,7 +1,7 @@
 import { checkEndpoint, type JoinRequest } from "@roomhub/protocol";
 import { digestOf } from "../credentials/tokens.ts";
 import { Pace } from "../domain/placement/pace.ts";
-import { updateContext } from "../domain/model-context.ts";
+import { updateFacts } from "../domain/needs/model-facts.ts";
 import { updateLimit } from "../domain/slots.ts";
 import {
   capabilitiesOf,
@@ -93,7 +93,7 @@ export function newParticipant(
     },
   };
   updateLimit(participant, limits);
-  updateContext(participant);
+  updateFacts(participant);
   return participant;
 }
 
@@ -116,5 +116,5 @@ export function refreshCapabilities(
     participant.declaredCapabilities,
     participant.learned.found,
   );
-  updateContext(participant);
+  updateFacts(participant);
 }

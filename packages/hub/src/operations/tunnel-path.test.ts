@@ -171,7 +171,13 @@ describe("a tunnel that lost its connection while streams run", () => {
     const { context, room, participant, lose, pass, connection, probes } = await openOffice();
     lose(1);
     pass(2_000);
-    const question = { model: "ada", protocol: "chatCompletions", promptBytes: 0, waiting: 0 };
+    const question = {
+      model: "ada",
+      protocol: "chatCompletions",
+      promptBytes: 0,
+      requires: 0,
+      waiting: 0,
+    };
     const route = explainRoute(context, room, { ...question, protocol: "chatCompletions" });
     expect([route.outcome, route.participants[0]?.reason]).toEqual([
       "waits",

@@ -40,23 +40,28 @@ interface TargetSelection {
 }
 
 /**
- * The first target with a participant that can take the request, now or once it has a slot. Contract §3, "Aliases".
+ * The first target with a participant that can take the request, now or once it has a slot; one whose model is known to be
+ * unable only when there is no other. Contract §3, "Aliases".
  *
  * @param from - index of the first target that is tried
- * @param queryFor - the query with a target as its selector
+ * @param queryFor - the query with a target as its selector; see {@link SelectionQuery.isStrict}
  */
 export function selectTarget(
   room: Room,
   field: ModelField,
   from: number,
-  queryFor: (target: Selector) => SelectionQuery,
+  queryFor: (target: Selector, isStrict: boolean) => SelectionQuery,
 ): TargetSelection {
-  const { targets } = field;
+  const { targets, alias } = field;
   const refusals: Refused[] = [];
-  for (let place = from; place < targets.length; place++) {
-    const selection = selectParticipant(room, queryFor(targets[place] ?? targets[0]));
-    if (selection.kind !== "refused") return { selection, place };
-    refusals.push(selection);
+  for (const isStrict of alias === undefined ? [false] : [true, false]) {
+    refusals.length = 0;
+    for (let place = from; place < targets.length; place++) {
+      const query = queryFor(targets[place] ?? targets[0], isStrict);
+      const selection = selectParticipant(room, query);
+      if (selection.kind !== "refused") return { selection, place };
+      refusals.push(selection);
+    }
   }
   return { selection: refusalOf(room, field, refusals), place: targets.length - 1 };
 }

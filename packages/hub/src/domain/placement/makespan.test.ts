@@ -58,7 +58,7 @@ function placed(all: readonly number[], servers: readonly Server[]) {
   const choose = (bytes: number, nowMs: number, running: readonly number[]): number => {
     const candidates = paces.map((pace, index) => ({
       ...{ index, pace, active: running[index] ?? 0, limit, isFree: true, startedMs: [] },
-      ...{ awaited: 0, warmBytes: 0, mustLoad: false },
+      ...{ awaited: 0, warmBytes: 0, mustLoad: false, mayBeTooSmall: false },
     }));
     const query = { promptBytes: bytes, form: "stream", nowMs, holdUntilMs: undefined } as const;
     const placement = place(candidates, query);

@@ -1,4 +1,5 @@
-import { capabilityOf, mustLoad, type Participant } from "../participant.ts";
+import { canServe, expectedTokens, tokensFor } from "../needs/can-serve.ts";
+import { mustLoad, type Participant } from "../participant.ts";
 import { isFull } from "../slots.ts";
 import { type Placement, type PlacementCandidate, place } from "./placement.ts";
 import { isRoutable } from "../readiness.ts";
@@ -10,11 +11,10 @@ export interface Candidate extends PlacementCandidate {
   readonly participant: Participant;
 }
 
-/** @param held - the participant that the request waits for; undefined when it waits for none */
 export function candidateFor(
   participant: Participant,
   warmBytes: number,
-  held: SelectionQuery["held"],
+  { held, demand }: Pick<SelectionQuery, "held" | "demand">,
 ): Candidate {
   const { load, learned } = participant;
   const { machine, awaited } = load;
@@ -28,6 +28,7 @@ export function candidateFor(
     awaited: held?.participant === participant ? Math.min(held.ahead, awaited - 1) : awaited,
     warmBytes,
     mustLoad: mustLoad(participant),
+    mayBeTooSmall: expectedTokens(participant, demand) > tokensFor(participant, demand),
     pace: learned.pace,
   };
 }
@@ -66,7 +67,7 @@ function comparedCandidates(
     const one = serving[(from + step) % serving.length] as Participant;
     if (warm.has(one) || isFull(one) || !mayServe(one, query)) continue;
     free++;
-    candidates.push(candidateFor(one, 0, query.held));
+    candidates.push(candidateFor(one, 0, query));
   }
   if (candidates.some((one) => one.mustLoad)) {
     candidates.push(...loadedBusyOnes(serving, warm, query));
@@ -76,7 +77,7 @@ function comparedCandidates(
   for (const one of warmOnes) {
     const bytes = warm.get(one);
     if (bytes !== undefined && mayServe(one, query) && serving.includes(one)) {
-      candidates.push(candidateFor(one, bytes, query.held));
+      candidates.push(candidateFor(one, bytes, query));
     }
   }
   return isSampled ? candidates : inOrderOf(serving, candidates);
@@ -91,7 +92,7 @@ function loadedBusyOnes(
   return serving
     .filter((one) => isFull(one) && !mustLoad(one) && !warm.has(one) && mayServe(one, query))
     .slice(0, maxCompared)
-    .map((one) => candidateFor(one, 0, query.held));
+    .map((one) => candidateFor(one, 0, query));
 }
 
 function inOrderOf(serving: readonly Participant[], candidates: Candidate[]): Candidate[] {
@@ -102,10 +103,6 @@ function inOrderOf(serving: readonly Participant[], candidates: Candidate[]): Ca
 }
 
 /** Whether a participant may serve the request, now or once a slot is free. */
-function mayServe(one: Participant, { excluded, protocol, nowMs }: SelectionQuery): boolean {
-  return (
-    isRoutable(one, nowMs) &&
-    capabilityOf(one, protocol) !== "unsupported" &&
-    (excluded.length === 0 || !excluded.includes(one))
-  );
+function mayServe(one: Participant, query: SelectionQuery): boolean {
+  return isRoutable(one, query.nowMs) && canServe(one, query);
 }

@@ -25,7 +25,7 @@ function candidate(
     pace.noteSlot(2_000);
   }
   const rest = { active: 0, limit: 1, startedMs: [], awaited: 0, warmBytes: 0, mustLoad: false };
-  return { id, isFree: true, ...rest, pace, ...fields };
+  return { id, isFree: true, mayBeTooSmall: false, ...rest, pace, ...fields };
 }
 
 const busySince = (startedMs: number) => ({ isFree: false, active: 1, startedMs: [startedMs] });

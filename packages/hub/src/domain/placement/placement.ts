@@ -16,6 +16,8 @@ export interface PlacementCandidate {
   warmBytes: number;
   /** Its model server reports that the model is not loaded. */
   mustLoad: boolean;
+  /** By what prompts like this one have measured, it is too long for its context. */
+  mayBeTooSmall: boolean;
   pace: Pace;
 }
 
@@ -59,7 +61,7 @@ export function place<Candidate extends PlacementCandidate>(
   candidates: readonly Candidate[],
   query: PlacementQuery,
 ): Placement<Candidate> {
-  const sure = candidates.filter(({ pace }) => !pace.isDoubtful(query.nowMs));
+  const sure = candidates.filter((one) => !one.mayBeTooSmall && !one.pace.isDoubtful(query.nowMs));
   const best = bestFree(sure, query) ?? bestFree(candidates, query);
   if (best === undefined) return { kind: "full" };
   const warm = bestBusy(sure, best.candidate, query);

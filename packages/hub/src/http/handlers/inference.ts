@@ -1,4 +1,10 @@
-import { forwardRequestHeaders, type Limits, type Surface, type World } from "@roomhub/protocol";
+import {
+  forwardRequestHeaders,
+  type Limits,
+  REQUIRE_HEADER,
+  type Surface,
+  type World,
+} from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { crc32 } from "node:zlib";
 import { ModelRequest } from "../../inference/request/inference-request.ts";
@@ -12,6 +18,7 @@ import {
 import type { MoveRequest } from "../../inference/inference-call.ts";
 import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
+import { requiresOf } from "../../inference/request/needs.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
@@ -117,10 +124,11 @@ class ArrivingRequest implements BodySink {
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
     headers["content-type"] = "application/json";
     const session = sessionKey(inference, room, headers, body);
+    const requires = requiresOf(request.headers[REQUIRE_HEADER]);
     const dispatch = begin(inference, {
       requestId,
       room,
-      request: new ModelRequest({ surface, body, headers, session, requestsStreamUsage }),
+      request: new ModelRequest({ surface, body, headers, session, requires, requestsStreamUsage }),
       hops: hopsOf(request),
       sender: inference.senders.senderOf(source, claimsOf(request.headers), body.user),
       startedMs: this.#startedMs,

@@ -1,5 +1,6 @@
 import { type RoomListResponse, RouteQuestion } from "@roomhub/protocol";
 import { listRequests as requestsIn } from "../../inference/in-flight.ts";
+import { requiresOf } from "../../inference/request/needs.ts";
 import { explainRoute } from "../../operations/explain-route.ts";
 import * as participants from "../../operations/participants.ts";
 import * as rooms from "../../operations/rooms.ts";
@@ -57,6 +58,7 @@ export function getRoute(
 ): RouteResponse {
   const { code } = rooms.getRoom(operations, param(request, "code"));
   const question = parse(RouteQuestion, Object.fromEntries(request.query));
+  const requires = requiresOf(question.require);
   const waiting = inference.dispatch.queues.sizeOf(code);
-  return ok(explainRoute(operations, code, { ...question, waiting }));
+  return ok(explainRoute(operations, code, { ...question, requires, waiting }));
 }

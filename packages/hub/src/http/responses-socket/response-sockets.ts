@@ -1,9 +1,10 @@
-import { forwardRequestHeaders } from "@roomhub/protocol";
+import { forwardRequestHeaders, REQUIRE_HEADER } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { HubError } from "../../errors.ts";
 import { handshakeProblem } from "../../handshake-problem.ts";
+import { requiresOf } from "../../inference/request/needs.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { hopsOf } from "../handlers/inference.ts";
 import { ResponseSocket, type ResponseSocketDeps } from "./response-socket.ts";
@@ -57,6 +58,7 @@ export class ResponseSockets {
     const client = {
       ...input,
       claims: claimsOf(request.headers),
+      requires: requiresOf(request.headers[REQUIRE_HEADER]),
       headers: headersOf(request),
       hops: hopsOf(request),
     };

@@ -25,6 +25,8 @@ export interface SocketClient {
   code: string;
   source: Source;
   claims: Claims;
+  /** the features that the client requires of every turn, as bits */
+  requires: number;
   /** what providers may see of its headers */
   headers: Record<string, string>;
   /** hub ids the handshake already passed */
@@ -110,7 +112,7 @@ export class SocketTurns {
   #start({ body, items }: TurnRequest, requestId: string, goesOnFromMemory: boolean): void {
     const { inference, limits, requestsStreamUsage } = this.#deps;
     const { bodies } = inference;
-    const { code, source, claims, headers, hops } = this.#client;
+    const { code, source, claims, requires, headers, hops } = this.#client;
     if (surface === undefined) throw new Error("there is no surface for responses");
     const room = admit(inference, code);
     bodies.hold(body.length);
@@ -122,7 +124,7 @@ export class SocketTurns {
     turn.dispatch = begin(inference, {
       requestId,
       room,
-      request: new ModelRequest({ surface, body, headers, session, requestsStreamUsage }),
+      request: new ModelRequest({ surface, body, headers, session, requires, requestsStreamUsage }),
       hops,
       sender: inference.senders.senderOf(source, claims, body.user),
       startedMs: inference.dispatch.nowMs(),

@@ -2,6 +2,7 @@ import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@room
 import { capabilityOf, type Participant } from "../../domain/participant.ts";
 import { noPrompt, type Prompt } from "../../domain/placement/warm-conversations.ts";
 import { HubError } from "../../errors.ts";
+import { leastTokensOf } from "./needs.ts";
 import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
 import type { RequestForProvider } from "../upstream.ts";
@@ -24,6 +25,13 @@ export interface InferenceRequest {
   readonly prompt: Prompt;
   /** how much of its prompt is text */
   readonly textBytes: number;
+  /** How many tokens its prompt has at least. 0 after {@link forget}, unless it was called before. */
+  leastTokens: () => number;
+  /** its `max_tokens`; 0 for none */
+  readonly outputTokens: number;
+  /** the features that it uses, and those that its sender requires, as bits */
+  readonly uses: number;
+  readonly requires: number;
   /** The response that the request goes on from, by its id. */
   readonly previousResponseId: string | undefined;
   /** The response has an id that a client may use later, and its owner was not asked to discard it. */
@@ -75,6 +83,8 @@ export interface ModelRequestOptions {
   headers: Record<string, string>;
   /** keyed hash of the session that the client names */
   session: string | undefined;
+  /** the features that the client requires, as bits */
+  requires: number;
   /** This hub requests usage where it can. Contract §5 */
   requestsStreamUsage: boolean;
 }
@@ -87,17 +97,25 @@ export class ModelRequest implements InferenceRequest {
   readonly makesResponse: boolean;
   readonly prompt: Prompt;
   readonly textBytes: number;
+  readonly outputTokens: number;
+  readonly uses: number;
+  readonly requires: number;
   readonly #surface: Surface;
   readonly previousResponseId: string | undefined;
   readonly #requestsStreamUsage: boolean;
+  #leastTokens: number | undefined;
   #request: { body: RequestBody; headers: Record<string, string> } | undefined;
 
-  constructor({ surface, body, headers, session, requestsStreamUsage }: ModelRequestOptions) {
+  constructor(options: ModelRequestOptions) {
+    const { surface, body, headers, session, requires, requestsStreamUsage } = options;
     this.selector = body.model;
     this.marker = body.isStream ? surface.marker : "none";
     this.makesResponse = surface.path === "responses" && body.isStored;
     this.prompt = { session, borders: body.promptBorders, bytes: body.promptBytes };
     this.textBytes = body.textBytes;
+    this.outputTokens = body.outputTokens;
+    this.uses = body.uses;
+    this.requires = requires;
     this.#surface = surface;
     const canContinue = surface.protocol === "openResponses";
     this.previousResponseId = canContinue ? body.previousResponseId : undefined;
@@ -120,6 +138,11 @@ export class ModelRequest implements InferenceRequest {
   get selectionKey(): string {
     return `${this.capability} ${this.selector}`;
   }
+
+  readonly leastTokens = (): number => {
+    this.#leastTokens ??= this.#request && leastTokensOf(this.#request.body);
+    return this.#leastTokens ?? 0;
+  };
 
   pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined {
     const { previousResponseId } = this;
@@ -206,6 +229,10 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly chunks = [];
   readonly prompt = noPrompt;
   readonly textBytes = 0;
+  readonly outputTokens = 0;
+  readonly uses = 0;
+  readonly requires = 0;
+  readonly leastTokens = (): number => 0;
   readonly #options: StoredResponseOptions;
 
   constructor(options: StoredResponseOptions) {

@@ -19,6 +19,12 @@ export interface RequestBody {
   promptBytes: number;
   /** of these, without `data:` URLs and base64, whose bytes say nothing about tokens */
   textBytes: number;
+  /** where the prompt stands */
+  prompt: Pick<JsonMember, "start" | "end"> | undefined;
+  /** `max_tokens` by any of its names; 0 for none */
+  outputTokens: number;
+  /** the features that it uses, as bits: `tools`, and a JSON schema for the output */
+  uses: number;
   promptBorders: readonly PromptBorder[];
   /** what the client names its conversation by in the body: `prompt_cache_key`, or the session in `metadata.user_id` */
   cacheKey: string | undefined;

@@ -1,6 +1,7 @@
 import { HubError } from "../../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "../json/json-scan.ts";
 import { type Checksum, PromptBorders } from "./prompt-borders.ts";
+import { outputTokensOf, schemaFields, usesOf } from "./needs.ts";
 import { sessionIn } from "./named-session.ts";
 import { settingFields } from "./provider-body.ts";
 import type { RequestBody } from "./request-body.ts";
@@ -27,10 +28,7 @@ const wanted = new WantedKeys([
     maxReadBytes,
   ),
   // Where they are, and how long, is all that counts.
-  ...wantedKeys(
-    ["stream_options", "tools", "response_format", ...promptFields, ...settingFields],
-    0,
-  ),
+  ...wantedKeys(["stream_options", "tools", ...schemaFields, ...promptFields, ...settingFields], 0),
 ]);
 const maxScalarBytes = 1_024;
 
@@ -80,6 +78,9 @@ export class RequestBodyReader {
       model: readModel(this.#scanner.last("model")),
       isStream: this.#scanner.last("stream")?.raw === "true",
       previousResponseId: textOf(this.#scanner.last("previous_response_id")),
+      prompt,
+      outputTokens: outputTokensOf(this.#chunks, members),
+      uses: usesOf(this.#chunks, members),
       promptBytes: prompt === undefined ? 0 : prompt.end - prompt.start,
       textBytes: prompt === undefined ? 0 : prompt.end - prompt.start - prompt.encodedBytes,
       promptBorders: this.#borders.borders,

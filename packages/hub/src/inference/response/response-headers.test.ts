@@ -12,6 +12,7 @@ const served = {
   model: "llama3",
   attempts: 2,
   queueMs: 12.6,
+  mayTruncate: false,
 };
 
 describe("response headers", () => {

@@ -1,4 +1,4 @@
-import { forwardResponseHeaders } from "@roomhub/protocol";
+import { forwardResponseHeaders, MAY_TRUNCATE_HEADER } from "@roomhub/protocol";
 import type { HubError } from "../../errors.ts";
 import { type RequestFacts, type ServedBy, servedBy } from "../request-facts.ts";
 import type { ResponseHead } from "../upstream.ts";
@@ -23,6 +23,7 @@ export function servedByHeaders(served: ServedBy): HeaderMap {
   headers["x-roomhub-model"] = visibleAscii(served.model);
   headers["x-roomhub-attempts"] = String(served.attempts);
   headers["x-roomhub-queue-ms"] = String(Math.round(served.queueMs));
+  if (served.mayTruncate) headers[MAY_TRUNCATE_HEADER] = "true";
   return headers;
 }
 

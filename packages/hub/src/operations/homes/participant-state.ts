@@ -1,4 +1,4 @@
-import { updateContext } from "../../domain/model-context.ts";
+import { updateFacts } from "../../domain/needs/model-facts.ts";
 import { updateLimit } from "../../domain/slots.ts";
 import type { PaceSnapshot } from "../../domain/placement/pace.ts";
 import {
@@ -18,7 +18,10 @@ import type { OperationContext } from "../context.ts";
  */
 export interface ParticipantState
   extends
-    Pick<Learned, "refusesStreamUsage" | "reportsUsageItself" | "reported" | "facts">,
+    Pick<
+      Learned,
+      "refusesStreamUsage" | "reportsUsageItself" | "reported" | "facts" | "bytesPerToken"
+    >,
     Pick<Presence, "status" | "returning" | "lastSeenAt">,
     Pick<Load, "budget">,
     Pick<Paths, "lastContactAt"> {
@@ -32,6 +35,8 @@ export interface ParticipantState
   /** of a direct path that was tried */
   direct: Extract<Paths["direct"], { kind: "answered" | "failed" }> | undefined;
   loadedModels: readonly string[] | undefined;
+  /** the context that an error named */
+  refused: { tokens: number; forMs: number } | undefined;
   haveWorked: boolean;
   pace: PaceSnapshot;
   restsForMs: number | undefined;
@@ -47,6 +52,7 @@ export function stateOf(
 ): ParticipantState {
   const now = nowMs();
   const { machineDigest } = participant;
+  const { refused } = participant.learned;
   const { direct, tunnel } = participant.paths;
   const { restsUntilMs, overloadedUntilMs } = participant.load;
   return {
@@ -58,6 +64,8 @@ export function stateOf(
     returning: participant.presence.returning,
     reported: participant.learned.reported,
     facts: participant.learned.facts,
+    refused: refused && { tokens: refused.tokens, forMs: refused.untilMs - now },
+    bytesPerToken: participant.learned.bytesPerToken,
     lastSeenAt: participant.presence.lastSeenAt,
     lastContactAt: participant.paths.lastContactAt,
     authHeaders: vault.headersFor(participant.key, participant.endpointOrigin),
@@ -83,7 +91,7 @@ export function restoreState(
 ): void {
   const now = nowMs();
   const { authHeaders, instructions, machineDigest, hasTunnel, direct } = state;
-  const { restsForMs, overloadedForMs } = state;
+  const { restsForMs, overloadedForMs, refused } = state;
   vault.put(participant.key, participant.endpointOrigin, authHeaders);
   if (instructions !== undefined) participant.config = { ...participant.config, instructions };
   participant.machineDigest = machineDigest ? Buffer.from(machineDigest, "base64") : undefined;
@@ -100,7 +108,12 @@ export function restoreState(
   participant.load.budget = state.budget;
   participant.learned.reported = state.reported;
   participant.learned.facts = state.facts;
-  updateContext(participant);
+  participant.learned.refused = refused && {
+    tokens: refused.tokens,
+    untilMs: now + refused.forMs,
+  };
+  participant.learned.bytesPerToken = state.bytesPerToken;
+  updateFacts(participant);
   participant.learned.loadedModels = state.loadedModels;
   participant.presence.lastSeenAt = state.lastSeenAt;
   participant.paths.lastContactAt = state.lastContactAt;

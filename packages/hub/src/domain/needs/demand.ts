@@ -1,0 +1,37 @@
+import type { Level } from "./abilities.ts";
+
+/** What a request needs of the model that serves it, beside its surface. Contract §3, "What a request needs". */
+export interface Demand {
+  /** No less than `leastTokens()`, without looking at the prompt. */
+  readonly mostTokens: number;
+  /** How many tokens its prompt has at least. */
+  leastTokens: () => number;
+  /** its `max_tokens`; 0 for none */
+  readonly outputTokens: number;
+  /** the features that it uses, as bits */
+  readonly uses: number;
+  /** the features that its sender requires, as bits */
+  readonly requires: number;
+}
+
+/** Any model can serve it. */
+export const noDemand: Demand = {
+  mostTokens: 0,
+  leastTokens: () => 0,
+  outputTokens: 0,
+  uses: 0,
+  requires: 0,
+};
+
+/** What a candidate must have for one request at this moment: as much as one that can be reached has. */
+export interface Bar {
+  readonly tokens: number;
+  /** of each feature that the request uses */
+  readonly level: Level;
+}
+
+/**
+ * No text has fewer tokens than one for so many bytes, with its characters counted once: of those that repeat the one
+ * before, and of the bytes of one character.
+ */
+export const mostBytesPerToken = 8;
