@@ -151,10 +151,10 @@ export async function* importRooms(
 
 /**
  * Tokens beside the state files of this user's hubs: of participants that were added from this machine, host tokens of rooms
- * that were created from it, client keys of participants that serve their owner first.
+ * that were created from it, client keys of participants that serve their owner first; models that were chosen in a folder, which is their id then.
  */
 export async function savedTokens(
-  kind: "participants" | "hosts" | "client-keys",
+  kind: "participants" | "hosts" | "client-keys" | "chosen-models",
 ): Promise<SavedTokens> {
   const { tokensIn } = await import("./sharing/saved-secrets.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), kind));

@@ -68,6 +68,8 @@ export interface World {
   hostTokens: SavedToken[];
   /** client keys of participants that serve their owner first */
   clientKeys: SavedToken[];
+  /** models that were chosen for a folder */
+  chosenModels: SavedToken[];
   /** pages that were served */
   monitors: MonitorOptions[];
   closedMonitors: number;
@@ -108,6 +110,7 @@ interface FakePrograms {
 function hostOf(programs: FakePrograms, files: ReadonlyMap<string, string>): ProgramHost {
   let written: Record<string, string> = {};
   return {
+    currentFolder: "/work",
     has: (command) => programs.installed.has(command),
     read: (path) => files.get(path),
     createFolder: () => {
@@ -165,6 +168,7 @@ export function makeWorld(
     tokens: [],
     hostTokens: [],
     clientKeys: [],
+    chosenModels: [],
     questions,
     monitors: [],
     closedMonitors: 0,
@@ -249,8 +253,12 @@ export function makeWorld(
       importRooms,
       readSecretFile: noSuchFile,
       savedTokens: async (kind) => {
-        const kept = { participants: world.tokens, hosts: world.hostTokens };
-        const tokens = kind === "client-keys" ? world.clientKeys : kept[kind];
+        const tokens = {
+          participants: world.tokens,
+          hosts: world.hostTokens,
+          "client-keys": world.clientKeys,
+          "chosen-models": world.chosenModels,
+        }[kind];
         return {
           save: async (saved) => void tokens.push(saved),
           find: async (id) => tokens.filter((saved) => saved.id === id),

@@ -6,9 +6,12 @@ import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { contextOf } from "../chat/model-choices.ts";
 import {
+  isOther,
   type OtherProgramName,
   otherProgramNames,
   otherPrograms,
+  settingsJson,
+  settingsText,
   type ShellSettings,
 } from "../programs/other-programs.ts";
 import {
@@ -17,16 +20,7 @@ import {
   programNames,
   programs,
 } from "../programs/program-table.ts";
-import {
-  assignments,
-  commandLine,
-  evaluations,
-  failures,
-  quotes,
-  removals,
-  type Shell,
-  shells,
-} from "../programs/shell-syntax.ts";
+import { evaluations, failures, quotes, type Shell, shells } from "../programs/shell-syntax.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
@@ -141,8 +135,8 @@ async function printEnv(
   }
   const setup = setupOf(client.baseUrl(invite.room), { ...options, model, tokens });
   const shell = options.json === true ? "json" : options.shell;
-  if (shell === "json") return writeJson(context.stdout, asJson(setup));
-  context.stdout.write(asText(setup, shell));
+  if (shell === "json") return writeJson(context.stdout, settingsJson(setup));
+  context.stdout.write(settingsText(setup, shell));
   if (context.stdout.isTTY) printUsage(context, invite, { ...options, shell }, setup);
 }
 
@@ -191,37 +185,6 @@ function setupOf(baseUrl: string, { for: program, model, as, tokens }: Wanted): 
   return args.length === 0
     ? { kind: "variables", variables }
     : { kind: "command", words: [program, ...args] };
-}
-
-function isOther(program: string): program is OtherProgramName {
-  return program in otherPrograms;
-}
-
-function asJson(setup: ShellSettings): object {
-  switch (setup.kind) {
-    case "variables":
-      return setup.variables;
-    case "command":
-      return { command: setup.words };
-    case "file":
-      return { path: setup.path, text: setup.text, variables: setup.variables };
-  }
-}
-
-function asText(setup: ShellSettings, shell: Shell): string {
-  switch (setup.kind) {
-    case "variables":
-      return Object.entries(setup.variables)
-        .map(([name, value]) =>
-          value === null ? removals[shell](name) : assignments[shell](name, value),
-        )
-        .map((line) => `${line}\n`)
-        .join("");
-    case "command":
-      return `${commandLine(shell, setup.words)}\n`;
-    case "file":
-      return setup.text;
-  }
 }
 
 /** Prints the line that uses the output of this same command. */

@@ -102,6 +102,17 @@ describe("of several models", () => {
     expect(world.programs.started[0]?.args).toContain("llama3");
   });
 
+  test("the picked one is remembered for the folder until --pick", async () => {
+    const world = worldWith(several, { stderr: capture(80) });
+    world.context.prompts = answersOf(world.questions, { one: "llama3" });
+    for (const more of [[], [], ["--pick"]]) await world.run("launch", "codex", "ABC234", ...more);
+    expect(world.questions).toHaveLength(2);
+    expect(world.programs.started.map(({ args }) => args.at(-1))).toEqual(Array(3).fill("llama3"));
+    expect(world.stderr.text).toContain(
+      "llama3, as last time in this folder; --pick selects again",
+    );
+  });
+
   test("without a terminal the error names each, with its context", async () => {
     const world = worldWith(several, { isStdinTTY: false });
     expect(await world.run("launch", "claude", "ABC234")).toBe(2);
@@ -182,6 +193,19 @@ describe("--print", () => {
     expect(lines).toContain("# settings.json:");
     expect(lines.at(-2)).toBe("qwen -p hi");
     expect(world.programs).toMatchObject({ started: [], left: 0 });
+  });
+
+  test.each([
+    ["cline", "cline auth --provider openai-compatible"],
+    ["continue", "      contextLength: 65536"],
+    ["zed", '"max_tokens": 65536'],
+    ["openwebui", "export OPENAI_API_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1"],
+  ])("is all that launch does for %s, with what to do", async (program, text) => {
+    const world = makeWorld({}, client);
+    expect(await world.run("launch", program, "ABC234")).toBe(0);
+    expect(world.stdout.text).toContain(text);
+    expect(world.stderr.text).toMatch(/^→ \w+ /);
+    expect(world.programs.started).toEqual([]);
   });
 
   test("with --json is an object", async () => {

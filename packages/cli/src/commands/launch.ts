@@ -1,24 +1,34 @@
-import type { Invite } from "@roomhub/client";
 import { NAME_KEY_PREFIX } from "@roomhub/protocol";
 import { Argument, type Command, Option } from "commander";
-import { contextOf, type ModelChoice, modelChoices } from "../chat/model-choices.ts";
 import type { CliContext } from "../context.ts";
-import { CommandError, EXIT, exitCodeOfStatus, UsageError } from "../exit-code.ts";
+import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { addHubOptions, clientName, givenHub, type HubOptionValues } from "../options.ts";
+import { chooseModel, type ChosenModel } from "../programs/choose-model.ts";
+import type { ProgramHost } from "../programs/program-host.ts";
+import {
+  isOther,
+  type OtherProgramName,
+  otherProgramNames,
+  otherPrograms,
+  settingsJson,
+  settingsText,
+  variableLines,
+} from "../programs/other-programs.ts";
 import {
   type Program,
   type ProgramName,
   programNames,
   programs,
+  type RoomAccess,
 } from "../programs/program-table.ts";
-import { assignments, commandLine, removals } from "../programs/shell-syntax.ts";
+import { commandLine } from "../programs/shell-syntax.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
-import { hintHere } from "../rooms/hub-hint.ts";
-import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
-import { safe, shellWord, writeJson } from "../terminal/text.ts";
+import { interactivityOf } from "../terminal/interactivity.ts";
+import { shellWord, writeJson } from "../terminal/text.ts";
 
 interface LaunchOptionValues extends HubOptionValues {
   model?: string;
+  pick?: boolean;
   as?: string;
   print?: boolean;
 }
@@ -31,12 +41,15 @@ export function addLaunchCommand(
 ): void {
   const command = program
     .command("launch")
-    .addArgument(new Argument("<program>", "what to start").choices(programNames))
+    .addArgument(
+      new Argument("<program>", "what to start").choices([...programNames, ...otherProgramNames]),
+    )
     .argument("[room]", "room code, invite URL or hub URL (default: the only one there is)")
     .argument("[args...]", "after --: arguments of the program")
     .description("start a coding agent with a room's models");
   addHubOptions(command)
     .option("--model <selector>", "participant id, model name, or * for any")
+    .option("--pick", "select the model again that is remembered for this folder")
     .addOption(
       new Option("--as <name>", "name the person who sends the requests").argParser(clientName),
     )
@@ -44,7 +57,8 @@ export function addLaunchCommand(
     .addHelpText(
       "after",
       `
-The settings last as long as the program: none of your files is changed.
+The settings last as long as the program: none of your files is changed. For
+cline, continue, zed and openwebui they are printed, and nothing is started.
 
 Example:
   $ roomhub launch claude
@@ -53,7 +67,7 @@ Example:
     )
     .action(
       async (
-        name: ProgramName,
+        name: ProgramName | OtherProgramName,
         room: string | undefined,
         args: string[],
         options: LaunchOptionValues,
@@ -77,7 +91,7 @@ Example:
 }
 
 interface Wanted {
-  name: ProgramName;
+  name: ProgramName | OtherProgramName;
   room: string | undefined;
   userArgs: readonly string[];
   /** undefined when none is named */
@@ -90,120 +104,78 @@ async function launch(
   { name, room, userArgs, hubUrl }: Wanted,
   options: LaunchOptionValues,
 ): Promise<number> {
-  const program: Program = programs[name];
   const host = await context.programHost();
-  const isPrinted = options.print === true || options.json === true;
-  if (!isPrinted && !host.has(name)) throw notInstalled(name, program);
+  const isPrinted = options.print === true || options.json === true || isOther(name);
+  if (!isPrinted && !isOther(name) && !host.has(name)) throw notInstalled(name, programs[name]);
   const interactivity = interactivityOf(context, options);
-  const invite = await chooseRoom(
-    context,
-    { given: room, hubUrl },
-    interactivity,
-    `launch ${name}`,
-  );
-  const model = await chooseModel(context, invite, { name, wanted: options.model }, interactivity);
+  const here = `launch ${name}` as const;
+  const invite = await chooseRoom(context, { given: room, hubUrl }, interactivity, here);
+  const { title, surface } = isOther(name) ? otherPrograms[name] : programs[name];
+  const question = { ...invite, title, surface, here, folder: host.currentFolder };
+  const { canAsk } = interactivity;
+  const model = await chooseModel(context, question, { ...options, canAsk });
+  const client = context.createClient(invite.hubUrl);
+  const access: RoomAccess = {
+    baseUrl: client.baseUrl(invite.room),
+    key: options.as === undefined ? "roomhub" : `${NAME_KEY_PREFIX}${options.as}`,
+    isNamed: options.as !== undefined,
+    model: model.selector,
+    context: model.context,
+  };
+  if (isOther(name)) {
+    warn(context, { title }, model);
+    const settings = otherPrograms[name].settings(access);
+    if (options.json === true) writeJson(context.stdout, settingsJson(settings));
+    else context.stdout.write(settingsText(settings, "sh"));
+    context.stderr.write(`→ ${otherPrograms[name].how}\n`);
+    return EXIT.ok;
+  }
+  return start(context, host, { name, userArgs, access, model }, options);
+}
+
+interface Start {
+  name: ProgramName;
+  userArgs: readonly string[];
+  access: RoomAccess;
+  model: ChosenModel;
+}
+
+/** @returns the program's exit code; 0 when its settings are only printed */
+async function start(
+  context: CliContext,
+  host: ProgramHost,
+  { name, userArgs, access, model }: Start,
+  options: LaunchOptionValues,
+): Promise<number> {
+  const program: Program = programs[name];
   const folder = host.createFolder();
   try {
-    const client = context.createClient(invite.hubUrl);
-    const key = options.as === undefined ? "roomhub" : `${NAME_KEY_PREFIX}${options.as}`;
     const {
       variables = {},
       args = userArgs,
       files = {},
-    } = program.settings(
-      {
-        baseUrl: client.baseUrl(invite.room),
-        key,
-        isNamed: options.as !== undefined,
-        model: model.selector,
-        context: model.context,
-      },
-      {
-        folder: folder.path,
-        env: context.env,
-        platform: context.platform,
-        userArgs,
-        read: (path) => host.read(path),
-      },
-    );
+    } = program.settings(access, {
+      folder: folder.path,
+      env: context.env,
+      platform: context.platform,
+      userArgs,
+      read: (path) => host.read(path),
+    });
     warn(context, program, model);
-    if (options.json === true)
-      writeJson(context.stdout, { command: [name, ...args], variables, files });
-    else if (options.print === true) print(context, [name, ...args], variables, files);
-    if (isPrinted) return EXIT.ok;
+    const command = [name, ...args];
+    if (options.json === true) writeJson(context.stdout, { command, variables, files });
+    else if (options.print === true) print(context, command, variables, files);
+    if (options.json === true || options.print === true) return EXIT.ok;
     for (const [file, text] of Object.entries(files)) folder.write(file, text);
-    if (context.stderr.isTTY)
-      context.stderr.write(
-        `${program.title} with ${model.name} of room ${invite.room} at ${invite.hubUrl}\n`,
-      );
+    if (context.stderr.isTTY) {
+      context.stderr.write(`${program.title} with ${model.name} of ${access.baseUrl}\n`);
+    }
     const env = { ...context.env };
     for (const [variable, value] of Object.entries(variables)) env[variable] = value ?? undefined;
     return await host.run(name, args, { env, folder });
   } finally {
     folder.remove();
   }
-}
-
-/** The named model, the room's only one, or the one that is picked; only one that the program can use. */
-async function chooseModel(
-  context: CliContext,
-  { hubUrl, room }: Invite,
-  { name, wanted }: { name: ProgramName; wanted: string | undefined },
-  { canAsk }: Interactivity,
-): Promise<Pick<ModelChoice, "selector" | "name" | "context">> {
-  const client = context.createClient(hubUrl);
-  const { surface } = programs[name];
-  const chosen = wanted === undefined ? await pick() : await named(wanted);
-  const { refusal } = await client.explainRoute(room, {
-    model: chosen.selector,
-    protocol: surface,
-  });
-  if (refusal === undefined) return chosen;
-  const { message, hint, status } = refusal;
-  throw new CommandError(
-    safe(message),
-    hintHere(context, safe(hint), hubUrl),
-    exitCodeOfStatus(status),
-  );
-
-  async function named(selector: string) {
-    const participants = await client.listParticipants(room);
-    return { selector, name: safe(selector), context: contextOf(participants, selector) };
-  }
-
-  async function pick() {
-    const choices = await modelChoices(client, room, surface);
-    const [first] = choices;
-    if (first === undefined) {
-      throw new CommandError(
-        `Room ${room} has no model that can chat`,
-        `share one: ${context.commandName} join ${shellWord(`${hubUrl}/rooms/${room}`)}`,
-        EXIT.notFound,
-      );
-    }
-    if (choices.length === 1) return first;
-    if (!canAsk) throw severalModels(context, { hubUrl, room }, name, choices);
-    const question = `Select a model for ${programs[name].title}`;
-    const labels = choices.map((value) => ({ value, label: value.name, hint: value.facts }));
-    return context.prompts.pickOne(question, labels);
-  }
-}
-
-function severalModels(
-  context: CliContext,
-  { hubUrl, room }: Invite,
-  name: ProgramName,
-  choices: readonly ModelChoice[],
-): CommandError {
-  const start = `${context.commandName} launch ${name} ${shellWord(`${hubUrl}/rooms/${room}`)}`;
-  return new CommandError(
-    `Room ${room} has ${choices.length} models`,
-    "name one:",
-    EXIT.usage,
-    choices.map(
-      ({ selector, facts }) => `${start} --model ${shellWord(safe(selector))}  # ${facts}`,
-    ),
-  );
 }
 
 function notInstalled(name: ProgramName, { title, install }: Program): CommandError {
@@ -215,8 +187,8 @@ function notInstalled(name: ProgramName, { title, install }: Program): CommandEr
 
 function warn(
   { stderr }: CliContext,
-  { title, leastContext = 0 }: Program,
-  { name, context }: Pick<ModelChoice, "name" | "context">,
+  { title, leastContext = 0 }: Pick<Program, "title" | "leastContext">,
+  { name, context }: ChosenModel,
 ): void {
   if (context === undefined) {
     stderr.write(
@@ -241,9 +213,7 @@ function print(
   variables: Record<string, string | null>,
   files: Record<string, string>,
 ): void {
-  for (const [variable, value] of Object.entries(variables)) {
-    stdout.write(`${value === null ? removals.sh(variable) : assignments.sh(variable, value)}\n`);
-  }
+  stdout.write(variableLines(variables, "sh"));
   for (const [file, text] of Object.entries(files)) {
     stdout.write(`# ${file}:\n${text.trimEnd().replaceAll(/^/gm, "#   ")}\n`);
   }

@@ -1,4 +1,6 @@
+import type { InferenceProtocol } from "@roomhub/protocol";
 import { limits, type RoomAccess } from "./program-table.ts";
+import { assignments, commandLine, removals, type Shell } from "./shell-syntax.ts";
 
 /** What points a program at a room, for a shell or for the user to put in place. */
 export type ShellSettings =
@@ -6,11 +8,12 @@ export type ShellSettings =
   | { kind: "variables"; variables: Record<string, string | null> }
   /** a command that starts the program, or stores its settings */
   | { kind: "command"; words: readonly string[] }
-  /** a file of settings; `variables` are to be set beside it */
-  | { kind: "file"; path: string; text: string; variables?: Record<string, string> };
+  /** a file of settings */
+  | { kind: "file"; path: string; text: string };
 
 interface OtherProgram {
   title: string;
+  surface: InferenceProtocol;
   /** what to do with the settings */
   how: string;
   settings: (room: RoomAccess) => ShellSettings;
@@ -20,6 +23,7 @@ interface OtherProgram {
 export const otherPrograms = {
   cline: {
     title: "Cline",
+    surface: "chatCompletions",
     how: "run this once, then cline; in its extension for editors choose OpenAI Compatible, with the same three values",
     settings: ({ baseUrl, key, model }) => ({
       kind: "command",
@@ -31,6 +35,7 @@ export const otherPrograms = {
   },
   continue: {
     title: "Continue",
+    surface: "chatCompletions",
     how: "put this into ~/.continue/config.yaml, or its entry under models into the file that you have",
     settings: (room) => ({
       kind: "file",
@@ -40,8 +45,9 @@ export const otherPrograms = {
   },
   zed: {
     title: "Zed",
-    how: "add this to Zed's settings.json (zed: open settings), and start Zed with the variable",
-    settings: ({ baseUrl, key, model, context }) => {
+    surface: "chatCompletions",
+    how: "add this to Zed's settings.json (zed: open settings), and start Zed with ROOM_API_KEY set, to any text",
+    settings: ({ baseUrl, model, context }) => {
       const about = limits(context, (total, output) => ({
         max_tokens: total,
         max_output_tokens: output,
@@ -63,12 +69,12 @@ export const otherPrograms = {
         kind: "file",
         path: "~/.config/zed/settings.json",
         text: `${JSON.stringify(settings, undefined, 2)}\n`,
-        variables: { ROOM_API_KEY: key },
       };
     },
   },
-  "open-webui": {
+  openwebui: {
     title: "Open WebUI",
+    surface: "chatCompletions",
     how: "start open-webui serve with these variables; in a running one add the URL and the key under Admin Panel → Settings → Connections",
     settings: ({ baseUrl, key }) => ({
       kind: "variables",
@@ -83,6 +89,42 @@ export const otherPrograms = {
 
 export type OtherProgramName = keyof typeof otherPrograms;
 export const otherProgramNames = Object.keys(otherPrograms) as OtherProgramName[];
+
+export function isOther(program: string): program is OtherProgramName {
+  return program in otherPrograms;
+}
+
+/** For programs that read it. */
+export function settingsJson(settings: ShellSettings): object {
+  switch (settings.kind) {
+    case "variables":
+      return settings.variables;
+    case "command":
+      return { command: settings.words };
+    case "file":
+      return { path: settings.path, text: settings.text };
+  }
+}
+
+export function settingsText(settings: ShellSettings, shell: Shell): string {
+  switch (settings.kind) {
+    case "variables":
+      return variableLines(settings.variables, shell);
+    case "command":
+      return `${commandLine(shell, settings.words)}\n`;
+    case "file":
+      return settings.text;
+  }
+}
+
+export function variableLines(variables: Record<string, string | null>, shell: Shell): string {
+  return Object.entries(variables)
+    .map(([name, value]) =>
+      value === null ? removals[shell](name) : assignments[shell](name, value),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}
 
 /** YAML, in which a text may be written as in JSON. */
 function continueSettings({ baseUrl, key, model, context }: RoomAccess): string {

@@ -7,6 +7,7 @@ import spawn from "cross-spawn";
 
 /** What a launch needs of this machine. */
 export interface ProgramHost {
+  currentFolder: string;
   /** Whether the shell would find a program of this name. */
   has(command: string): boolean;
   /** The text of a file; undefined when there is none. */
@@ -38,7 +39,13 @@ const prefix = "roomhub-launch-";
 /** Holds the process id of the program, which may outlive this process. */
 const runningFile = ".running";
 
-export const programHost: ProgramHost = { has, read, createFolder, run };
+export const programHost: ProgramHost = {
+  currentFolder: process.cwd(),
+  has,
+  read,
+  createFolder,
+  run,
+};
 
 function has(command: string): boolean {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
