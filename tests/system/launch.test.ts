@@ -93,7 +93,7 @@ test("a program finds the user's settings with the room in them, and the user's 
 test("its exit code is the command's, and SIGINT without a terminal reaches it", async () => {
   await using one = await lab();
   const { launched } = await one.launch("7");
-  expect(await launched.stop("SIGTERM")).toBe(7);
+  expect(await launched.ended()).toBe(7);
   const waiting = await one.launch("wait");
   expect(await waiting.launched.stop("SIGINT")).toBe(40);
   expect(one.folders()).toEqual([]);
@@ -116,7 +116,7 @@ test("what a killed launch leaves is removed by the next one, but not while its 
     (alive) => !alive,
   );
   const { launched } = await one.launch("0");
-  await launched.stop("SIGTERM");
+  await launched.ended();
   expect(existsSync(left)).toBe(false);
   expect(existsSync(killed.path)).toBe(true);
 });

@@ -9,6 +9,8 @@ export interface Program extends AsyncDisposable {
   says(pattern: RegExp, timeoutMs?: number): Promise<void>;
   /** To its stdin, where that is a pipe. */
   type(text: string): void;
+  /** Waits for its end. @returns its exit code, null when a signal killed it */
+  ended(): Promise<number | null>;
   /** Sends the signal, and waits until it has exited. @returns its exit code, null when the signal killed it */
   stop(signal: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
@@ -59,6 +61,7 @@ export function startProgram(
     },
     says,
     type: (text) => void child.stdin?.write(text),
+    ended: () => within(exited, `the end of ${name}`),
     stop: (signal) => stop(child, signal, exited, name),
     async [Symbol.asyncDispose]() {
       await stop(child, "SIGKILL", exited, name);
