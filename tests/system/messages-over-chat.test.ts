@@ -1,3 +1,4 @@
+import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { startDemoProvider } from "../../packages/cli/src/demo/demo-provider.ts";
 import { messageEventsIn } from "../../packages/provider/src/messages/message.fixture.ts";
@@ -180,7 +181,7 @@ test("a direct participant's config decides whether its messages are translated"
 });
 
 test("the built-in demo is a chat server, whose messages are translated", async () => {
-  await using demo = await startDemoProvider({ wordMs: 0 });
+  await using demo = await startDemoProvider(systemWorld, { wordMs: 0 });
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   await joinDirect(hub, code, { endpoint: demo.endpoint });

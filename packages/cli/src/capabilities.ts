@@ -29,6 +29,8 @@ import type { SavedTokens } from "./sharing/saved-secrets.ts";
  * What commands do to the world outside. Every export is a member of `CliContext`, so that a test can pass another. Modules
  * that few commands need are loaded with the first call.
  */
+/** Time, timers and randomness. */
+export { systemWorld as world } from "@roomhub/protocol";
 export { readDefaultGateways as defaultGateways } from "./hosting/network-addresses.ts";
 export { mdns } from "./hosting/mdns.ts";
 export { openRecording, readLines } from "./watch/record/recording.ts";
@@ -77,17 +79,6 @@ export async function addVariablesFrom(path: string): Promise<void> {
 
 export function lanAddresses(): LanAddress[] {
   return findLanAddresses(networkInterfaces());
-}
-
-/** Epoch ms. */
-export function nowMs(): number {
-  return Date.now();
-}
-
-/** Calls back once after `ms`; the result cancels it. */
-export function after(ms: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, ms);
-  return () => clearTimeout(timer);
 }
 
 /** The SDK's methods, so that a test can pass a plain object. */

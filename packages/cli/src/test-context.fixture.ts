@@ -1,4 +1,4 @@
-import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
+import { type HubEvent, type ParticipantSummary, type Room, systemWorld } from "@roomhub/protocol";
 import type { ClusterDirectory, HubOptions, NatsDirectoryOptions } from "@roomhub/hub";
 import type { ParticipantOptions } from "@roomhub/participant";
 import {
@@ -132,6 +132,28 @@ function hostOf(programs: FakePrograms, files: ReadonlyMap<string, string>): Pro
   };
 }
 
+/** Calls back once, perhaps, and returns how to cancel that. */
+export type After = (ms: number, callback: () => void) => () => void;
+
+/** Time as a test lets it pass. Left out: none passes, and waiting takes none, so every deadline passes immediately. */
+export function passing({
+  nowMs = () => 0,
+  after = (_ms, callback) => {
+    const handle = setImmediate(callback);
+    return () => clearImmediate(handle);
+  },
+}: { nowMs?: () => number; after?: After } = {}): CliContext["world"] {
+  return {
+    ...systemWorld,
+    wallMs: nowMs,
+    setTimeout: (task, ms) => after(ms, task),
+    clearTimeout: (timer) => (timer as (() => void) | undefined)?.(),
+    unref: (timer) => timer,
+  };
+}
+
+export const noTimers: After = () => () => {};
+
 /** A world in which nothing exists but what the test puts there; its clock stands at 0 until the test moves it. */
 export function makeWorld(
   overrides: Partial<CliContext> = {},
@@ -202,12 +224,7 @@ export function makeWorld(
       defaultGateways: () => ["172.17.0.1"],
       lanAddresses: () => [{ address: "192.168.1.5", interfaceName: "eth0" }],
       hasIpv6: false,
-      nowMs: () => 0,
-      // Waiting takes no time here, so every deadline passes immediately.
-      after: (_ms, callback) => {
-        const handle = setImmediate(callback);
-        return () => clearImmediate(handle);
-      },
+      world: passing(),
       fetch: async (url) => {
         throw new TypeError(`fetch failed: ${url}`);
       },

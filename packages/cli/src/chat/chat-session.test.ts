@@ -11,6 +11,9 @@ import {
   capture,
   makeWorld,
   type World,
+  passing,
+  noTimers,
+  type After,
 } from "../test-context.fixture.ts";
 
 interface Sent {
@@ -88,9 +91,9 @@ async function talk({
   const answers = one === undefined ? { typed: rest } : { typed: rest, one };
   const world = makeWorld(
     {
-      ...{ stdout: screen, stderr: screen, env: { NO_COLOR: "1" }, nowMs: () => (nowMs += 100) },
+      ...{ stdout: screen, stderr: screen, env: { NO_COLOR: "1" } },
       // Nothing takes long enough to be reported.
-      after: () => () => {},
+      world: passing({ after: noTimers, nowMs: () => (nowMs += 100) }),
       prompts: answersOf(questions, answers),
       fetch: async (_url, { body, signal, headers: given }) => {
         const { model, messages } = JSON.parse(body as string) as Sent;
@@ -335,7 +338,7 @@ test("without a room it talks in this machine's, and looks for others only when 
   const here = await talk({ typed: [], args, context: { mdns } });
   expect(here.shown).toContain("Room ABC234 (lab) at http://127.0.0.1:5050\n");
   expect(browsed).toEqual([]);
-  const after: CliContext["after"] = (_ms, callback) => {
+  const after: After = (_ms, callback) => {
     const handle = setImmediate(callback);
     return () => clearImmediate(handle);
   };
@@ -345,7 +348,11 @@ test("without a room it talks in this machine's, and looks for others only when 
     ...world.context.createClient(hubUrl),
     ...(hubUrl === "http://10.0.0.9:5050" ? {} : { listRooms: away }),
   });
-  const there = await talk({ typed: [], args, context: { mdns, after, createClient } });
+  const there = await talk({
+    typed: [],
+    args,
+    context: { mdns, world: passing({ after }), createClient },
+  });
   expect(there.shown).toContain("Room ABC234 (lab) at http://10.0.0.9:5050\n");
 });
 

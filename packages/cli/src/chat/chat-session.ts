@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { type Invite, isHubUnreachableError, isRoomhubError } from "@roomhub/client";
 import { type Room, readContextRefusal } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
@@ -67,7 +66,7 @@ class ChatSession {
   readonly #colors: Colors;
   readonly #leaving = new AbortController();
   /** The same for the whole conversation. */
-  #id = randomUUID();
+  #id: string;
   #conversation: Conversation = newConversation;
   #model = "*";
   /** the last one first */
@@ -77,6 +76,7 @@ class ChatSession {
 
   constructor(context: CliContext, room: Room, options: ChatSessionOptions) {
     this.#context = context;
+    this.#id = context.world.randomUUID();
     this.#room = room;
     this.#options = options;
     this.#colors = colorsFor(context, context.stderr);
@@ -145,7 +145,7 @@ class ChatSession {
       }
       case "clear":
         this.#conversation = { ...newConversation, system: this.#conversation.system };
-        this.#id = randomUUID();
+        this.#id = this.#context.world.randomUUID();
         return this.#say("The conversation is empty");
       case "help":
         for (const { name: word, takes, does } of commands) {
@@ -203,7 +203,7 @@ class ChatSession {
   async #chooseModel(): Promise<void> {
     const { hubUrl } = this.#options;
     const client = this.#context.createClient(hubUrl);
-    const choices = await modelChoices(client, this.#room.code);
+    const choices = await modelChoices(this.#context.world, client, this.#room.code);
     const [first] = choices;
     if (first === undefined) {
       this.#model = "*";
@@ -253,7 +253,7 @@ class ChatSession {
     const { turns } = this.#conversation;
     if (turns.length === 0) return this.#say("Nothing was sent yet");
     const { code, name } = this.#room;
-    const path = file === "" ? newFileName(code, this.#context.nowMs()) : file;
+    const path = file === "" ? newFileName(code, this.#context.world.wallMs()) : file;
     try {
       const text = asMarkdown(this.#conversation, `Room ${code} (${name})`);
       await this.#context.createFile(path, text);

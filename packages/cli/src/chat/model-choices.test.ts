@@ -25,7 +25,7 @@ function choicesOf(
   };
   const listParticipants = async () => [...participants];
   const { context } = makeWorld({}, { listParticipants, explainRoute });
-  return modelChoices(context.createClient("http://hub"), "ABC234");
+  return modelChoices(context.world, context.createClient("http://hub"), "ABC234");
 }
 
 const { connection } = aParticipant();

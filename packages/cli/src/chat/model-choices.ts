@@ -4,6 +4,8 @@ import {
   type ParticipantSummary,
   type RouteExplanation,
   withoutLatest,
+  timeoutSignal,
+  type World,
 } from "@roomhub/protocol";
 import { canReplaceStandIn } from "@roomhub/room-state";
 import type { Client } from "../capabilities.ts";
@@ -32,6 +34,7 @@ export interface ModelChoice {
  * model can chat. Its selector is `*`, so that a model that joins later serves the conversation.
  */
 export async function modelChoices(
+  world: World,
   client: Client,
   room: string,
   protocol: InferenceProtocol = "chatCompletions",
@@ -39,7 +42,7 @@ export async function modelChoices(
   const participants = await client.listParticipants(room);
   const models = byModel(participants);
   const names = [...models.keys()].slice(0, explainedModels);
-  const signal = AbortSignal.timeout(patienceMs);
+  const signal = timeoutSignal(world, patienceMs);
   const routes = await Promise.all(
     names.map((model) =>
       client

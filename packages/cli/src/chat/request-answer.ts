@@ -64,10 +64,10 @@ export async function requestAnswer(
   listener: AnswerListener,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const startedMs = context.nowMs();
+  const startedMs = context.world.wallMs();
   let ttftMs: number | undefined;
   const timed = (onPart: (part: string) => void) => (part: string) => {
-    ttftMs ??= context.nowMs() - startedMs;
+    ttftMs ??= context.world.wallMs() - startedMs;
     onPart(part);
   };
   const timedListener: ResponseListener = {
@@ -92,7 +92,7 @@ export async function requestAnswer(
     ...head,
     usage: end.usage,
     isCut: end.isCut,
-    durationMs: context.nowMs() - startedMs,
+    durationMs: context.world.wallMs() - startedMs,
     ttftMs,
   };
 }

@@ -1,5 +1,10 @@
 import type { Invite } from "@roomhub/client";
-import { normaliseRoomCode, ROOM_CODE_ALPHABET, ROOM_CODE_LENGTH } from "@roomhub/protocol";
+import {
+  normaliseRoomCode,
+  ROOM_CODE_ALPHABET,
+  ROOM_CODE_LENGTH,
+  timeoutSignal,
+} from "@roomhub/protocol";
 import { type Command, Option } from "commander";
 import { answerLine, createAnswerPrinter } from "../chat/answer-printer.ts";
 import { type ChatRequest, requestAnswer } from "../chat/request-answer.ts";
@@ -96,7 +101,7 @@ async function chat(
 /** @returns undefined where the network has to be searched: a room is named, or this machine has none */
 async function hubHere(context: CliContext, room: string | undefined): Promise<string | undefined> {
   if (room !== undefined) return undefined;
-  const signal = AbortSignal.timeout(searchMs);
+  const signal = timeoutSignal(context.world, searchMs);
   const listing = context.createClient(defaultHubUrl).listRooms({ signal });
   const rooms = await listing.catch(() => []);
   return rooms.length === 0 ? undefined : defaultHubUrl;

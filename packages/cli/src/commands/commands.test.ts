@@ -8,6 +8,7 @@ import {
   aRoom,
   eventsOf,
   makeWorld,
+  passing,
 } from "../test-context.fixture.ts";
 
 test("room create prints the code alone on stdout and how to use it on stderr", async () => {
@@ -217,7 +218,7 @@ test("a stop signal ends events with 0, a second one at once", async () => {
     await released.promise;
     yield* eventsOf();
   };
-  const world = makeWorld({ nowMs: () => nowMs }, { events });
+  const world = makeWorld({ world: passing({ nowMs: () => nowMs }) }, { events });
   const running = world.run("events");
   const signal = await opened.promise;
   world.stop();

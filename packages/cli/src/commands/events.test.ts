@@ -1,7 +1,15 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import type { Client } from "../capabilities.ts";
-import { aComplete, aFailure, aParticipant, eventsOf, makeWorld } from "../test-context.fixture.ts";
+import {
+  aComplete,
+  aFailure,
+  aParticipant,
+  eventsOf,
+  makeWorld,
+  passing,
+  noTimers,
+} from "../test-context.fixture.ts";
 
 test("events of a busy hub are twenty lines of requests a second and their count; others are never left out", async () => {
   const { timestamp, roomCode } = aComplete;
@@ -9,7 +17,7 @@ test("events of a busy hub are twenty lines of requests a second and their count
   const joined: HubEvent = { type: "participant.joined", timestamp, roomCode, participant };
   const many = Array.from({ length: 50 }, () => aComplete);
   const client = { events: () => eventsOf(...many, aFailure, joined) };
-  const world = makeWorld({ after: () => () => {} }, client);
+  const world = makeWorld({ world: passing({ after: noTimers }) }, client);
   expect(await world.run("events")).toBe(0);
   const lines = world.stdout.text.trimEnd().split("\n");
   expect(lines).toHaveLength(22);
@@ -35,7 +43,10 @@ test.each([
 
 test("events --json leaves nothing out", async () => {
   const many = Array.from({ length: 50 }, () => aComplete);
-  const world = makeWorld({ after: () => () => {} }, { events: () => eventsOf(...many) });
+  const world = makeWorld(
+    { world: passing({ after: noTimers }) },
+    { events: () => eventsOf(...many) },
+  );
   await world.run("events", "--json");
   expect(world.stdout.text.trimEnd().split("\n")).toHaveLength(50);
 });

@@ -10,6 +10,9 @@ import {
   capture,
   idleParticipant,
   makeWorld,
+  passing,
+  noTimers,
+  type After,
 } from "../test-context.fixture.ts";
 
 const listParticipants = async () => [];
@@ -171,7 +174,10 @@ test.each([
 });
 
 test("join measures only responses whose rows it shows", async () => {
-  const world = makeWorld({ fetch: ollama, after: () => () => {} }, { getRoom, listParticipants });
+  const world = makeWorld(
+    { fetch: ollama, world: passing({ after: noTimers }) },
+    { getRoom, listParticipants },
+  );
   const running = world.run("join", "ABC234");
   await untilJoined(world);
   const [{ isMetered, onNotice } = {}] = world.participants;
@@ -441,13 +447,13 @@ test("join alone finds a hub by its announcement, and shows the search", async (
     },
   };
   const client = { getRoom, listParticipants, listRooms: async () => [aRoom()] };
-  const after: CliContext["after"] = (ms, callback) => {
+  const after: After = (ms, callback) => {
     // The search is slow, and a test that waits for it times out first.
     if (ms < 1000) callback();
     else setImmediate(callback);
     return () => {};
   };
-  const world = makeWorld({ fetch: ollama, mdns, after }, client);
+  const world = makeWorld({ fetch: ollama, mdns, world: passing({ after }) }, client);
   const running = world.run("join");
   await untilJoined(world);
   world.stop();
@@ -478,7 +484,7 @@ test("a mistyped code is an error with the right command", async () => {
 async function told(stderr: ReturnType<typeof capture>, env: CliContext["env"]): Promise<string> {
   let nowMs = 0;
   const context: Partial<CliContext> = {
-    ...{ stderr, env, fetch: ollama, nowMs: () => nowMs },
+    ...{ stderr, env, fetch: ollama, world: passing({ nowMs: () => nowMs }) },
     createParticipant: async ({ onNotice, room, id }) => {
       const tell = (notice: ParticipantNotice) => {
         nowMs += 2000;

@@ -187,7 +187,7 @@ async function startAll(
     const { participantId } = await share(found);
     return { launched, room, choice: found, participantId, isDemo: false, watchUrl };
   }
-  const demo = await startDemo();
+  const demo = await startDemo(context.world);
   closers.push(() => demo.close());
   const { participant, participantId } = await share(demo.choice, true);
   const closeDemo = async () => {

@@ -1,4 +1,4 @@
-import { createSseReader } from "@roomhub/protocol";
+import { createSseReader, systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import {
   readJsonResponse,
@@ -23,7 +23,7 @@ async function read(response: Response): Promise<[string, ResponseEnd]> {
 }
 
 test("the demo model identifies itself, streamed and not", async () => {
-  await using demo = await startDemoProvider(options);
+  await using demo = await startDemoProvider(systemWorld, options);
   const messages = [{ role: "user", content: "Hi there" }];
   for (const stream of [true, false]) {
     const body = { model: "demo", stream, messages };
@@ -36,13 +36,13 @@ test("the demo model identifies itself, streamed and not", async () => {
 });
 
 test("the demo model lists itself", async () => {
-  await using demo = await startDemoProvider(options);
+  await using demo = await startDemoProvider(systemWorld, options);
   const list = await (await fetch(`${demo.endpoint}/models`)).json();
   expect(list).toMatchObject({ object: "list", data: [{ id: "demo", object: "model" }] });
 });
 
 test("a chat stream has a usage chunk of its own only when requested, and ends with a reason and [DONE]", async () => {
-  await using demo = await startDemoProvider(options);
+  await using demo = await startDemoProvider(systemWorld, options);
   for (const include_usage of [true, false]) {
     const ask = { messages: [], stream: true, stream_options: { include_usage } };
     const text = await (await post(demo.endpoint, "chat/completions", ask)).text();
@@ -57,7 +57,7 @@ test("a chat stream has a usage chunk of its own only when requested, and ends w
 });
 
 test("a token limit truncates the reply and reports it", async () => {
-  await using demo = await startDemoProvider(options);
+  await using demo = await startDemoProvider(systemWorld, options);
   const body = { messages: [], max_tokens: 3 };
   const text = await (await post(demo.endpoint, "chat/completions", body)).text();
   expect(text).toContain('"finish_reason":"length"');
@@ -67,7 +67,7 @@ test.each([
   ["chat/completions", "{", 400],
   ["responses", "{}", 404],
 ])("%s with the body %s responds with %i as JSON", async (path, body, status) => {
-  await using demo = await startDemoProvider(options);
+  await using demo = await startDemoProvider(systemWorld, options);
   const response = await fetch(`${demo.endpoint}/${path}`, { method: "POST", body });
   expect(response.status).toBe(status);
   expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error" } });

@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
+import { pause, type World } from "@roomhub/protocol";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout as wait } from "node:timers/promises";
 import { listen } from "../local-server.ts";
 import { reasonOf } from "../terminal/text.ts";
 
@@ -20,6 +19,7 @@ export interface DemoProviderOptions {
 
 /** The demo model's reply; every word counts as one token. */
 interface DemoReply {
+  id: string;
   model: string;
   /** With their trailing spaces. */
   words: string[];
@@ -50,9 +50,12 @@ const maxBodyBytes = 64 * 1024 * 1024;
  * without a model on the machine. It never pretends to be a model. It has chat completions alone: its participant translates
  * other requests, as for any server.
  */
-export async function startDemoProvider(options: DemoProviderOptions = {}): Promise<DemoProvider> {
+export async function startDemoProvider(
+  world: World,
+  options: DemoProviderOptions = {},
+): Promise<DemoProvider> {
   const server = createServer((request, response) => {
-    respond(request, response, options).catch((error: unknown) => {
+    respond(world, request, response, options).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 400, reasonOf(error));
     });
@@ -62,6 +65,7 @@ export async function startDemoProvider(options: DemoProviderOptions = {}): Prom
 }
 
 async function respond(
+  world: World,
   request: IncomingMessage,
   response: ServerResponse,
   options: DemoProviderOptions,
@@ -74,9 +78,9 @@ async function respond(
     }
     case "POST /v1/chat/completions": {
       const parsed = await readRequest(request);
-      const reply = compose(parsed);
+      const reply = compose(world, parsed);
       if (!parsed.isStream) return sendJson(response, 200, chatBody(reply));
-      return stream(response, chatChunks(reply, parsed.includesUsage), options);
+      return stream(world, response, chatChunks(reply, parsed.includesUsage), options);
     }
     default:
       return sendError(response, 404, `There is nothing at ${route}`);
@@ -85,6 +89,7 @@ async function respond(
 
 /** Writes one frame per word, as a model would; stops when the client disconnects. */
 async function stream(
+  world: World,
   response: ServerResponse,
   frames: Iterable<DemoFrame>,
   { wordMs = 40 }: DemoProviderOptions,
@@ -93,17 +98,14 @@ async function stream(
   response.once("close", () => disconnected.abort());
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   for (const { text, isWord } of frames) {
-    if (isWord && wordMs > 0) {
-      // Rejects only when the client disconnects, which the next line checks.
-      await wait(wordMs, undefined, { signal: disconnected.signal }).catch(() => {});
-    }
+    if (isWord && wordMs > 0) await pause(world, wordMs, disconnected.signal);
     if (disconnected.signal.aborted) return;
     response.write(text);
   }
   response.end();
 }
 
-function compose(request: DemoRequest): DemoReply {
+function compose(world: World, request: DemoRequest): DemoReply {
   const excerpt = request.prompt.replace(/\s+/g, " ").trim().slice(0, 80);
   const text = [
     "This is roomhub's built-in demo model, not a language model:",
@@ -116,11 +118,12 @@ function compose(request: DemoRequest): DemoReply {
   const words = text.split(/(?<= )/);
   const shown = request.maxTokens === undefined ? words : words.slice(0, request.maxTokens);
   return {
+    id: `chatcmpl_${world.randomUUID().replaceAll("-", "")}`,
     model: demoModel,
     words: shown,
     isCut: shown.length < words.length,
     inputTokens: Math.max(1, request.prompt.split(/\s+/).filter((word) => word !== "").length),
-    createdSeconds: Math.floor(Date.now() / 1000),
+    createdSeconds: Math.floor(world.wallMs() / 1000),
   };
 }
 
@@ -164,7 +167,7 @@ function* chatChunks(reply: DemoReply, includesUsage: boolean): Generator<DemoFr
 
 function chatHead(reply: DemoReply, object: string): object {
   return {
-    id: `chatcmpl_${randomUUID().replaceAll("-", "")}`,
+    id: reply.id,
     object,
     created: reply.createdSeconds,
     model: reply.model,

@@ -1,3 +1,4 @@
+import { pause, type World } from "@roomhub/protocol";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
 import type { RequestedModels } from "../sharing/find-servers.ts";
@@ -13,9 +14,11 @@ import { clockTime, colorsFor, reasonOf, safe, writeJson } from "../terminal/tex
 /** Local servers respond within a millisecond, so frequent queries cost nothing. */
 const queryAgainMs = 3_000;
 
-export async function startDemo(): Promise<{ choice: ModelChoice; close: () => Promise<void> }> {
+export async function startDemo(
+  world: World,
+): Promise<{ choice: ModelChoice; close: () => Promise<void> }> {
   const { demoModel, startDemoProvider } = await import("./demo-provider.ts");
-  const { endpoint, close } = await startDemoProvider();
+  const { endpoint, close } = await startDemoProvider(world);
   return { choice: { endpoint, model: demoModel, serverName: undefined, traits: {} }, close };
 }
 
@@ -36,7 +39,7 @@ export function replaceDemo(
   const signal = AbortSignal.any([stopping, own.signal]);
   const colors = colorsFor(context, context.stderr);
   const say = (text: string) => {
-    context.stderr.write(`${colors.dim(clockTime(context.nowMs()))}  ${text}\n`);
+    context.stderr.write(`${colors.dim(clockTime(context.world.wallMs()))}  ${text}\n`);
   };
   const replace = async () => {
     const choice = await awaitModelServer(
@@ -81,7 +84,7 @@ async function awaitModelServer(
 ): Promise<ModelChoice | undefined> {
   const reported = new Set<string>();
   for (;;) {
-    await pause(context, queryAgainMs, signal);
+    await pause(context.world, queryAgainMs, signal);
     if (signal.aborted) return undefined;
     const found = await findModelServers(context, requested.headers);
     const { servers } = await sortServers(context, found, requested.headers);
@@ -117,19 +120,4 @@ function obstacle(
     case "wrong-model":
       return undefined;
   }
-}
-
-/** Ends early when the signal aborts. */
-function pause(context: CliContext, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const cancel = context.after(ms, done);
-    signal.addEventListener("abort", done, { once: true });
-    if (signal.aborted) done();
-
-    function done(): void {
-      cancel();
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-  });
 }

@@ -1,10 +1,11 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
-import type {
-  HealthResponse,
-  HubEvent,
-  ParticipantSummary,
-  Room,
-  RouteExplanation,
+import {
+  type HealthResponse,
+  type HubEvent,
+  type ParticipantSummary,
+  type Room,
+  type RouteExplanation,
+  timeoutSignal,
 } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, type ExitCode, exitCodeOf } from "../exit-code.ts";
@@ -90,14 +91,14 @@ export async function runChecks(
   const { context } = exam;
   const results: CheckResult[] = [];
   for (const check of checks) {
-    const startMs = context.nowMs();
+    const startMs = context.world.wallMs();
     const finding = await waitingFor(
       context,
       `Waiting for ${check.waitsFor}`,
       lookWithin(exam, check),
       options,
     );
-    const result = { name: check.name, ms: context.nowMs() - startMs, ...finding };
+    const result = { name: check.name, ms: context.world.wallMs() - startMs, ...finding };
     results.push(result);
     options.onResult(result);
   }
@@ -105,7 +106,7 @@ export async function runChecks(
 }
 
 async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
-  const deadline = AbortSignal.timeout(check.timeoutMs);
+  const deadline = timeoutSignal(exam.context.world, check.timeoutMs);
   const over = AbortSignal.any([exam.signal, deadline]);
   // Aborted after `late` has looked: a request that is cancelled neither runs nor waits anywhere.
   const leaving = new AbortController();

@@ -1,4 +1,4 @@
-import type { Load } from "@roomhub/protocol";
+import { type Load, systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import {
   type Check,
@@ -28,7 +28,7 @@ interface Case {
 
 function examination(one: Case): Examination {
   const context = makeWorld(
-    { after: () => () => {}, fetch: answering, ...one.context },
+    { world: { ...systemWorld, wallMs: () => 0 }, fetch: answering, ...one.context },
     aClient(one.client),
   ).context;
   return {
@@ -396,7 +396,12 @@ describe("the provider", () => {
 });
 
 describe("a request without a token in time", () => {
-  const silent = { context: { fetch: () => new Promise<Response>(() => {}), nowMs: () => 65_000 } };
+  const silent = {
+    context: {
+      fetch: () => new Promise<Response>(() => {}),
+      world: { ...systemWorld, wallMs: () => 65_000 },
+    },
+  };
   const start: RequestStart = {
     ...{ type: "llm.request", roomCode: "ABC234", requestId: "req_1", participantId: "ana-llama3" },
     ...{ model: "llama3", protocol: "chatCompletions", selector: "*", attempt: 1 },

@@ -1,4 +1,4 @@
-import type { HealthResponse, RouteExplanation } from "@roomhub/protocol";
+import { type HealthResponse, type RouteExplanation, systemWorld } from "@roomhub/protocol";
 import { Command } from "commander";
 import { addDoctorCommand } from "../commands/doctor.ts";
 import type { Client } from "../capabilities.ts";
@@ -106,7 +106,7 @@ export async function runDoctor(
   } = {},
 ): Promise<DoctorRun> {
   // No wait here is long enough to be reported.
-  const quick = { after: () => () => {}, fetch: answering };
+  const quick = { world: { ...systemWorld, wallMs: () => 0 }, fetch: answering };
   const world = makeWorld({ ...quick, ...over.context }, aClient(over.client));
   const program = new Command().exitOverride();
   addDoctorCommand(program, world.context, { ...healthyMachine, ...over.machine });

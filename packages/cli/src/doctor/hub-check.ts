@@ -15,9 +15,9 @@ export const hubCheck: Check = {
     const { context, hubUrl } = exam;
     if (!exam.isPortOpen) return skipped("needs the port");
     try {
-      const startMs = context.nowMs();
+      const startMs = context.world.wallMs();
       const health = await context.createClient(hubUrl).health({ signal });
-      const midMs = (startMs + context.nowMs()) / 2;
+      const midMs = (startMs + context.world.wallMs()) / 2;
       exam.health = health;
       const hubMs = Date.parse(health.timestamp);
       exam.clockSkewMs = Number.isNaN(hubMs) ? undefined : hubMs - midMs;

@@ -1,8 +1,8 @@
+import { systemWorld } from "@roomhub/protocol";
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
-import { randomBytes } from "node:crypto";
 
 /** A server's response to a handshake. */
 interface HandshakeResponse {
@@ -74,7 +74,7 @@ async function handshake(
         connection: "Upgrade",
         upgrade: "websocket",
         "sec-websocket-version": "13",
-        "sec-websocket-key": randomBytes(16).toString("base64"),
+        "sec-websocket-key": Buffer.from(systemWorld.randomBytes(16)).toString("base64"),
       },
     });
     request.on("error", reject);

@@ -1,4 +1,10 @@
-import { checkEndpoint, isLoopbackHost, serverRoot, urlBelow } from "@roomhub/protocol";
+import {
+  checkEndpoint,
+  isLoopbackHost,
+  serverRoot,
+  urlBelow,
+  timeoutSignal,
+} from "@roomhub/protocol";
 import {
   credentialsProblem,
   findModelServers,
@@ -152,7 +158,7 @@ export async function slotsText(
 
 /** @returns undefined when there is no JSON response */
 async function getJson(
-  { fetch }: CliContext,
+  { fetch, world }: CliContext,
   url: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<unknown> {
@@ -160,7 +166,7 @@ async function getJson(
     const response = await fetch(url, {
       headers: { accept: "application/json", ...headers },
       redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: timeoutSignal(world, timeoutMs),
     });
     return response.ok ? await response.json() : undefined;
   } catch {

@@ -1,3 +1,4 @@
+import { timeoutSignal } from "@roomhub/protocol";
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
 import { hubHeader } from "../chat/request-answer.ts";
 import { loadSentence } from "../terminal/load-text.ts";
@@ -38,7 +39,7 @@ export const requestCheck: Check = {
       return skipped("all matching participants are at capacity", "retry in a moment");
     }
     const { response, startMs } = await sendRequest(exam, room.code, signal);
-    const timing = await timeResponse(response, () => context.nowMs() - startMs);
+    const timing = await timeResponse(response, () => context.world.wallMs() - startMs);
     if (timing.failure !== undefined) {
       return failed(
         `the response failed: ${safe(timing.failure)}`,
@@ -56,7 +57,7 @@ async function explainTimeout(exam: Examination): Promise<Finding | undefined> {
   const { context, hubUrl, room, model, events } = exam;
   if (room === undefined || events === undefined) return undefined;
   const client = context.createClient(hubUrl);
-  const signal = AbortSignal.timeout(listMs);
+  const signal = timeoutSignal(context.world, listMs);
   const participants = await client.listParticipants(room.code, { signal });
   const start = events.runningFor(model);
   if (start === undefined) {
@@ -74,7 +75,7 @@ async function explainTimeout(exam: Examination): Promise<Finding | undefined> {
   const details =
     one === undefined ? [] : [`${safe(id)}: ${loadSentence(one.load)}, ${one.load.queued} waiting`];
   return skipped(
-    `${safe(id)} accepted the request ${duration(Math.max(0, context.nowMs() - sentMs))} ago, and its model server has sent no token yet`,
+    `${safe(id)} accepted the request ${duration(Math.max(0, context.world.wallMs() - sentMs))} ago, and its model server has sent no token yet`,
     "the network works: check the model server's log, or try a smaller model",
     details,
   );
@@ -94,7 +95,7 @@ async function sendRequest(
   const url = `${exam.context.createClient(exam.hubUrl).baseUrl(code)}/chat/completions`;
   let refusal: Error | undefined;
   for (const limit of fewTokens) {
-    const startMs = exam.context.nowMs();
+    const startMs = exam.context.world.wallMs();
     const response = await post(exam, url, limit, signal);
     if (response.ok) return { response, startMs };
     const text = await response.text();
@@ -125,13 +126,13 @@ async function post(
 }
 
 async function endOf(
-  { events }: Examination,
+  { context, events }: Examination,
   response: Response,
   signal: AbortSignal,
 ): Promise<RequestEnd | undefined> {
   const requestId = response.headers.get("x-request-id");
   if (events === undefined || requestId === null) return undefined;
-  return events.endOf(requestId, AbortSignal.any([signal, AbortSignal.timeout(eventMs)]));
+  return events.endOf(requestId, AbortSignal.any([signal, timeoutSignal(context.world, eventMs)]));
 }
 
 function judge(who: string, timing: ResponseTiming, end: RequestEnd | undefined): Finding {

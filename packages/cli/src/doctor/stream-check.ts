@@ -1,5 +1,5 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
-import { createSseReader, type HubEvent } from "@roomhub/protocol";
+import { createSseReader, type HubEvent, timeoutSignal } from "@roomhub/protocol";
 import { duration } from "../terminal/text.ts";
 import {
   type Check,
@@ -27,11 +27,11 @@ export const streamCheck: Check = {
   async run(exam, signal) {
     const { context, hubUrl, room } = exam;
     if (room === undefined) return skipped("needs the room");
-    const limit = AbortSignal.timeout(firstBytesMs);
-    const startMs = context.nowMs();
+    const limit = timeoutSignal(context.world, firstBytesMs);
+    const startMs = context.world.wallMs();
     try {
       exam.events = await watchRoom(context, hubUrl, room.code, AbortSignal.any([signal, limit]));
-      return ok(`not buffered, first bytes after ${duration(context.nowMs() - startMs)}`);
+      return ok(`not buffered, first bytes after ${duration(context.world.wallMs() - startMs)}`);
     } catch (error) {
       if (signal.aborted || !limit.aborted) throw error;
       return failed(

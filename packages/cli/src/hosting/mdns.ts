@@ -1,3 +1,4 @@
+import { pause, systemWorld } from "@roomhub/protocol";
 import type { Bonjour, ServiceConfig } from "bonjour-service";
 import { normaliseHubUrl } from "@roomhub/client";
 import { reasonOf } from "../terminal/text.ts";
@@ -50,16 +51,11 @@ export const mdns: Mdns = {
       });
     }
     return async () => {
-      const sent = responders.map(
-        (responder) =>
-          new Promise<void>((resolve) => {
-            const timer = setTimeout(resolve, goodbyeMs);
-            responder.unpublishAll(() => {
-              clearTimeout(timer);
-              resolve();
-            });
-          }),
-      );
+      const sent = responders.map((responder) => {
+        const said = new AbortController();
+        responder.unpublishAll(() => said.abort());
+        return pause(systemWorld, goodbyeMs, said.signal);
+      });
       await Promise.all(sent);
       for (const responder of responders) responder.destroy();
     };

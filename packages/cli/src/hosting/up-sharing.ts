@@ -62,7 +62,7 @@ export function reportProblems(
   const outage = trackOutage<"own">();
   return (notice) => {
     if (signal.aborted) return;
-    const nowMs = context.nowMs();
+    const nowMs = context.world.wallMs();
     switch (notice.kind) {
       case "disconnected":
         if (outage.began("own", nowMs)) say(noticeLine(notice, nowMs, colors));

@@ -58,7 +58,7 @@ async function fromRoom(
   { hubUrl, room, title, surface, here, folder }: Purpose,
   { pick, canAsk }: Required<Omit<Given, "model">>,
 ): Promise<ModelChoice> {
-  const choices = await modelChoices(context.createClient(hubUrl), room, surface);
+  const choices = await modelChoices(context.world, context.createClient(hubUrl), room, surface);
   const url = shellWord(`${hubUrl}/rooms/${room}`);
   const [first] = choices;
   if (first === undefined) {

@@ -6,7 +6,7 @@ import {
   parseInvite,
   RoomhubError,
 } from "@roomhub/client";
-import { ERROR_STATUS, normaliseRoomCode, type Room } from "@roomhub/protocol";
+import { ERROR_STATUS, normaliseRoomCode, type Room, timeoutSignal } from "@roomhub/protocol";
 import { type Interactivity, waitingFor } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
@@ -62,7 +62,7 @@ export async function explainUnknownRoom(
   error: RoomhubError,
   command: Needing = "join",
 ): Promise<unknown> {
-  const signal = AbortSignal.timeout(searchMs);
+  const signal = timeoutSignal(context.world, searchMs);
   const rooms = await context
     .createClient(hubUrl)
     .listRooms({ signal })
@@ -152,7 +152,7 @@ async function roomOfCode(context: CliContext, given: string, asked: Asked): Pro
 function isAtDefaultHub(context: CliContext, code: string): Promise<boolean> {
   return context
     .createClient(defaultHubUrl)
-    .getRoom(code, { signal: AbortSignal.timeout(searchMs) })
+    .getRoom(code, { signal: timeoutSignal(context.world, searchMs) })
     .then(
       () => true,
       (error: unknown) => !mayBeElsewhere(error),

@@ -3,7 +3,7 @@ import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { findRooms } from "./find-rooms.ts";
 import type { Mdns } from "../hosting/mdns.ts";
-import { aRoom, makeWorld } from "../test-context.fixture.ts";
+import { aRoom, makeWorld, passing, noTimers } from "../test-context.fixture.ts";
 
 const here = "http://127.0.0.1:5050";
 const ana = aRoom({ id: "1", code: "AAA222", name: "ana's" });
@@ -78,7 +78,7 @@ test("a hub without a response, or with an invalid room, is not found", async ()
 test("the room that is looked for ends the search before its time", async () => {
   const { context, searches } = network({ "http://10.0.0.2:5050": async () => [bea] });
   const found = await findRooms(
-    { ...context, after: () => () => {} },
+    { ...context, world: passing({ after: noTimers }) },
     ({ code }) => code === "BBB222",
   );
   expect(found.rooms).toHaveLength(1);

@@ -1,4 +1,4 @@
-import type { Room } from "@roomhub/protocol";
+import { type Room, timeoutSignal } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { defaultHubUrl } from "./hub-address.ts";
 
@@ -33,11 +33,11 @@ export async function findRooms(
   const found: Found = { rooms: [], hubUrls: [], problem: undefined };
   const queries = new Map<string, Promise<void>>();
   const ended = Promise.withResolvers<void>();
-  const cancel = context.after(searchMs, ended.resolve);
+  const timer = context.world.setTimeout(ended.resolve, searchMs);
 
   function query(hubUrl: string): void {
     if (queries.has(hubUrl)) return;
-    const signal = AbortSignal.timeout(listMs);
+    const signal = timeoutSignal(context.world, listMs);
     const listing = context.createClient(hubUrl).listRooms({ signal });
     queries.set(
       hubUrl,
@@ -63,7 +63,7 @@ export async function findRooms(
     found.problem ??= reason;
   });
   await ended.promise;
-  cancel();
+  context.world.clearTimeout(timer);
   await stop();
   if (!found.rooms.some(({ room }) => isWanted(room))) await Promise.all(queries.values());
   return found;

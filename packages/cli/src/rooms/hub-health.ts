@@ -1,5 +1,5 @@
 import type { Invite } from "@roomhub/client";
-import { type HealthResponse, joinLine } from "@roomhub/protocol";
+import { type HealthResponse, joinLine, timeoutSignal } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { safe } from "../terminal/text.ts";
 
@@ -10,7 +10,7 @@ export async function healthOf(
   timeoutMs: number,
 ): Promise<HealthResponse | undefined> {
   try {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = timeoutSignal(context.world, timeoutMs);
     return await context.createClient(hubUrl).health({ signal });
   } catch {
     // What it would say is left out; another request of the command fails with the reason.

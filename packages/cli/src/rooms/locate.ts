@@ -1,3 +1,4 @@
+import { timeoutSignal } from "@roomhub/protocol";
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
 import { explainOtherServer } from "../sharing/found-server.ts";
@@ -90,7 +91,7 @@ function withPort(target: string): string {
 }
 
 function isHere(context: CliContext, { hubUrl, room }: Invite): Promise<boolean> {
-  const signal = AbortSignal.timeout(searchMs);
+  const signal = timeoutSignal(context.world, searchMs);
   return context
     .createClient(hubUrl)
     .getRoom(room, { signal })

@@ -1,10 +1,9 @@
+import { pause, systemWorld } from "@roomhub/protocol";
 import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { isSea } from "node:sea";
-import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { replaceFile } from "@roomhub/hub";
 import type { Ran, ServiceHost } from "./service-unit.ts";
@@ -18,7 +17,7 @@ export const thisMachine: ServiceHost = {
   program: thisProgram(),
   writeFile: async (path, content, isPrivate) => {
     await mkdir(dirname(path), { recursive: true, ...(isPrivate ? { mode: 0o700 } : {}) });
-    const temporaryPath = `${path}.${randomUUID()}.tmp`;
+    const temporaryPath = `${path}.${systemWorld.randomUUID()}.tmp`;
     await replaceFile(path, content, { mode: isPrivate ? 0o600 : 0o644, temporaryPath });
   },
   removeFile: (path) => rm(path, { force: true }),
@@ -31,7 +30,7 @@ export const thisMachine: ServiceHost = {
     }
   },
   run,
-  wait: (ms) => setTimeout(ms),
+  wait: (ms) => pause(systemWorld, ms),
 };
 
 /** In a checkout the sources run behind the launcher, which finds the flags they need. */

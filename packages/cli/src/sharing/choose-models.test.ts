@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Interactivity } from "../terminal/interactivity.ts";
 import { chooseModels } from "./choose-models.ts";
 import { findServers, type RequestedModels } from "./find-servers.ts";
-import { answersOf, makeWorld } from "../test-context.fixture.ts";
+import { answersOf, makeWorld, passing } from "../test-context.fixture.ts";
 
 const silent: Interactivity = { canAsk: false, isQuiet: false };
 const interactivity: Interactivity = { canAsk: true, isQuiet: false };
@@ -175,7 +175,7 @@ test("a server that loads is not waited for while another one has what is wished
 test("a server that never finishes loading is given up after 15 minutes", async () => {
   const { choose, world } = machine({ 8080: 503 });
   let nowMs = 0;
-  world.context.nowMs = () => (nowMs += 60_000);
+  world.context.world = passing({ nowMs: () => (nowMs += 60_000) });
   await expect(choose()).rejects.toMatchObject({
     message: "llama.cpp at http://127.0.0.1:8080 has been loading its model for over 15 min 00 s",
   });

@@ -1,3 +1,4 @@
+import { passing } from "../test-context.fixture.ts";
 import { expect, test } from "vitest";
 import type { ParticipantNotice } from "@roomhub/participant";
 import { notifierOf, notifyOfUse } from "./desktop-notifier.ts";
@@ -18,7 +19,9 @@ function aDesktop(isThere = true) {
     shown.push(text);
     return isThere;
   };
-  const tell = notifyOfUse({ notifyDesktop, nowMs: () => nowMs }, (line) => lines.push(line));
+  const tell = notifyOfUse({ notifyDesktop, world: passing({ nowMs: () => nowMs }) }, (line) =>
+    lines.push(line),
+  );
   return { shown, lines, tell, pass: (ms: number) => (nowMs += ms) };
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { clientText } from "@roomhub/protocol";
+import { clientText, type World } from "@roomhub/protocol";
 import type { ParticipantNotice } from "@roomhub/participant";
 import { safe } from "../terminal/text.ts";
 
@@ -13,7 +13,7 @@ const idleMs = 60_000;
  * @param say - prints a line, once, where notifications are not possible
  */
 export function notifyOfUse(
-  context: { notifyDesktop: (text: string) => Promise<boolean>; nowMs: () => number },
+  context: { notifyDesktop: (text: string) => Promise<boolean>; world: World },
   say: (line: string) => void,
 ): (notice: ParticipantNotice) => void {
   let lastUseMs = Number.NEGATIVE_INFINITY;
@@ -25,8 +25,9 @@ export function notifyOfUse(
   };
   return (notice) => {
     if (notice.kind !== "request-started" && notice.kind !== "request-ended") return;
-    const isFirst = notice.kind === "request-started" && context.nowMs() - lastUseMs >= idleMs;
-    lastUseMs = context.nowMs();
+    const isFirst =
+      notice.kind === "request-started" && context.world.wallMs() - lastUseMs >= idleMs;
+    lastUseMs = context.world.wallMs();
     if (!isFirst || !isPossible) return;
     void notify(`${safe(clientText(notice.client) ?? "Someone")} uses ${safe(notice.model)}`);
   };

@@ -1,4 +1,4 @@
-import { isSameModel } from "@roomhub/protocol";
+import { isSameModel, pause } from "@roomhub/protocol";
 import { type Interactivity, waitingFor } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
@@ -74,13 +74,13 @@ async function findLoaded(
   if (awaited === undefined) return servers;
   const text = `${serverText(awaited)} is loading its model`;
   const loaded = async () => {
-    const startMs = context.nowMs();
+    const startMs = context.world.wallMs();
     while (awaitedServer(servers, requested) !== undefined) {
-      if (context.nowMs() - startMs > maxLoadingMs) {
+      if (context.world.wallMs() - startMs > maxLoadingMs) {
         const message = `${serverText(awaited)} has been loading its model for over ${duration(maxLoadingMs)}`;
         throw new CommandError(message, "check its log");
       }
-      await new Promise<void>((resolve) => context.after(queryAgainMs, resolve));
+      await pause(context.world, queryAgainMs);
       servers = await find();
     }
     return servers;

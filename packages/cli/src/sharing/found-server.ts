@@ -6,6 +6,7 @@ import {
   type Readiness,
   readinessOfModelList,
   urlBelow,
+  timeoutSignal,
 } from "@roomhub/protocol";
 import { RoomhubError } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
@@ -231,7 +232,7 @@ async function listModels(
     response = await context.fetch(urlBelow(check.baseUrl, "/models"), {
       headers: { accept: "application/json", ...headers },
       redirect: "manual",
-      signal: AbortSignal.timeout(queryMs),
+      signal: timeoutSignal(context.world, queryMs),
     });
   } catch (error) {
     // No connection, or a timeout.

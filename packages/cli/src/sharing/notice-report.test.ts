@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
 import { NoticeReport, type ReportOptions } from "./notice-report.ts";
-import { makeWorld } from "../test-context.fixture.ts";
+import { makeWorld, passing } from "../test-context.fixture.ts";
 
 const one = { id: "ana-a", endpoint: "http://127.0.0.1:1", model: "a" } as ParticipantOptions;
 const two = { ...one, id: "ana-b", model: "b" };
@@ -21,7 +21,7 @@ const served: ParticipantNotice = {
 
 function telling(participants: ParticipantOptions[], options: Partial<ReportOptions> = {}) {
   let nowMs = 0;
-  const world = makeWorld({ nowMs: () => nowMs });
+  const world = makeWorld({ world: passing({ nowMs: () => nowMs }) });
   const feed = createRowFeed(world.context, world.stderr);
   const report = new NoticeReport(world.context, feed, participants, {
     ...{ isJson: false, isQuiet: false, keysHint: "Ctrl+C leaves" },

@@ -59,7 +59,7 @@ export class NoticeReport {
     this.#colors = colorsFor(context, context.stderr);
     this.#hasNames = participants.length > 1;
     this.#servedRow = createServedTable(context.stderr, this.#colors, this.#hasNames);
-    this.#isServerNews = trackServers(context.nowMs);
+    this.#isServerNews = trackServers(() => context.world.wallMs());
     this.#awaited = new Set(participants);
   }
 
@@ -69,7 +69,7 @@ export class NoticeReport {
       return writeJson(this.#context.stdout, { participantId: id, ...forJson(notice) });
     }
     const { yellow, green } = this.#colors;
-    const nowMs = this.#context.nowMs();
+    const nowMs = this.#context.world.wallMs();
     switch (notice.kind) {
       case "joined":
         for (const warning of notice.warnings) {
@@ -104,7 +104,7 @@ export class NoticeReport {
       case "request-ended":
         if (this.#options.isQuiet) return;
         return this.#feed.row({
-          render: () => this.#servedRow(id, notice, this.#context.nowMs()),
+          render: () => this.#servedRow(id, notice, this.#context.world.wallMs()),
           isFailed: notice.outcome === "failed" || notice.outcome === "refused",
         });
       case "stopped":
@@ -115,7 +115,7 @@ export class NoticeReport {
   }
 
   #onConnected(participant: ParticipantOptions): void {
-    const outageMs = this.#hubOutage.ended(participant, this.#context.nowMs());
+    const outageMs = this.#hubOutage.ended(participant, this.#context.world.wallMs());
     const isFirst = this.#awaited.has(participant);
     if (this.#isLastAwaited(participant)) {
       if (this.#options.isQuiet) return;
@@ -130,7 +130,7 @@ export class NoticeReport {
     participant: ParticipantOptions,
     { code, reason, hint }: ParticipantNotice & { kind: "stopped" },
   ): void {
-    this.#hubOutage.ended(participant, this.#context.nowMs());
+    this.#hubOutage.ended(participant, this.#context.world.wallMs());
     this.#isLastAwaited(participant);
     // A single participant's stop ends the command, which reports the reason.
     if (!this.#hasNames || code === "closed") return;
@@ -144,11 +144,11 @@ export class NoticeReport {
   }
 
   #say(text: string): void {
-    this.#feed.line(`${this.#colors.dim(clockTime(this.#context.nowMs()))}  ${text}`);
+    this.#feed.line(`${this.#colors.dim(clockTime(this.#context.world.wallMs()))}  ${text}`);
   }
 
   #sayNotice(notice: LineNotice): void {
-    this.#feed.line(noticeLine(notice, this.#context.nowMs(), this.#colors));
+    this.#feed.line(noticeLine(notice, this.#context.world.wallMs(), this.#colors));
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { RunningRequest } from "@roomhub/participant";
 import type { RunningParticipant } from "../capabilities.ts";
 import { clockTime } from "../terminal/text.ts";
-import { makeWorld } from "../test-context.fixture.ts";
+import { makeWorld, passing, type After } from "../test-context.fixture.ts";
 import { pauseByKeys } from "./pause-keys.ts";
 
 const hourMs = 3_600_000;
@@ -18,13 +18,11 @@ function twoParticipants() {
     pause: () => log.push(`pause ${id}`),
     resume: () => log.push(`resume ${id}`),
   }));
-  const { context } = makeWorld({
-    nowMs: () => nowMs,
-    after: (ms, callback) => {
-      timers.set(callback, nowMs + ms);
-      return () => timers.delete(callback);
-    },
-  });
+  const after: After = (ms, callback) => {
+    timers.set(callback, nowMs + ms);
+    return () => timers.delete(callback);
+  };
+  const { context } = makeWorld({ world: passing({ nowMs: () => nowMs, after }) });
   const lines: string[] = [];
   const feed = { line: (text: string) => void lines.push(text.slice("12:03:04  ".length)) };
   const { onKey, close } = pauseByKeys(

@@ -1,3 +1,4 @@
+import type { Timer } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import type { RunningParticipant } from "../capabilities.ts";
 import type { RowFeed } from "../terminal/row-feed.ts";
@@ -16,10 +17,10 @@ export function pauseByKeys(
 ): { onKey: (key: string) => void; close: () => void } {
   const colors = colorsFor(context, context.stderr);
   let isPaused = false;
-  let cancelLook = () => {};
+  let looking: Timer | undefined;
 
   const say = (text: string) => {
-    feed.line(`${colors.dim(clockTime(context.nowMs()))}  ${text}`);
+    feed.line(`${colors.dim(clockTime(context.world.wallMs()))}  ${text}`);
   };
   const pause = (untilMs: number | undefined) => {
     isPaused = true;
@@ -32,22 +33,22 @@ export function pauseByKeys(
   };
   const resume = () => {
     isPaused = false;
-    cancelLook();
+    context.world.clearTimeout(looking);
     for (const participant of participants) participant.resume();
     say(colors.green("resumed"));
   };
   const look = (untilMs: number) => {
-    const leftMs = untilMs - context.nowMs();
+    const leftMs = untilMs - context.world.wallMs();
     if (leftMs <= 0) resume();
-    else cancelLook = context.after(Math.min(leftMs, lookMs), () => look(untilMs));
+    else looking = context.world.setTimeout(() => look(untilMs), Math.min(leftMs, lookMs));
   };
 
   return {
     onKey(key) {
       if (key !== "p" && key !== "P") return;
       if (isPaused) resume();
-      else pause(key === "P" ? context.nowMs() + hourMs : undefined);
+      else pause(key === "P" ? context.world.wallMs() + hourMs : undefined);
     },
-    close: () => cancelLook(),
+    close: () => context.world.clearTimeout(looking),
   };
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { CliContext } from "../context.ts";
 import { keepClientKey, makeParticipant, stoppedError } from "./make-participant.ts";
 import { canErase } from "../terminal/interactivity.ts";
@@ -47,7 +46,7 @@ export async function runParticipants(
     if (!isJson && !isQuiet) feed.line(text);
   };
   const notify = isNotifying ? notifyOfUse(context, say) : undefined;
-  const agentId = randomUUID();
+  const agentId = context.world.randomUUID();
   const pausing = pauseByKeys(context, feed, running);
   let releaseKeys = () => {};
   try {

@@ -1,4 +1,4 @@
-import { clientText } from "@roomhub/protocol";
+import { clientText, type Timer } from "@roomhub/protocol";
 import type { RunningRequest } from "@roomhub/participant";
 import type { CliContext, Terminal } from "../context.ts";
 import type { RunningParticipant } from "../capabilities.ts";
@@ -31,20 +31,21 @@ export function showRunning(
   const live = createLiveLines(context.stderr, () =>
     runningLines(runningNow(participants), context.stderr.columns ?? 80, colors),
   );
-  let cancelTick: (() => void) | undefined;
+  const { world } = context;
+  let ticking: Timer | undefined;
   const tick = () => {
     live.refresh();
     const isBusy = runningNow(participants).length > 0;
-    cancelTick = isBusy ? context.after(secondMs, tick) : undefined;
+    ticking = isBusy ? world.setTimeout(tick, secondMs) : undefined;
   };
   return {
     ...live,
     start() {
       // In the same turn of the event loop many may start.
-      cancelTick ??= context.after(0, tick);
+      ticking ??= world.setTimeout(tick, 0);
     },
     close() {
-      cancelTick?.();
+      world.clearTimeout(ticking);
       live.leave();
     },
   };

@@ -1,4 +1,5 @@
-import { createHash, createHmac, randomBytes, randomUUID } from "node:crypto";
+import { systemWorld } from "@roomhub/protocol";
+import { createHash, createHmac } from "node:crypto";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createFile, replaceFile } from "@roomhub/hub";
@@ -34,7 +35,7 @@ export function tokensIn(folder: string): SavedTokens {
     async save(saved) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = pathOf(saved);
-      const temporaryPath = `${path}.${randomUUID()}.tmp`;
+      const temporaryPath = `${path}.${systemWorld.randomUUID()}.tmp`;
       await replaceFile(path, JSON.stringify(saved), { temporaryPath });
     },
     async find(id) {
@@ -81,7 +82,7 @@ export async function machineSecret(path: string, baseUrl: string): Promise<stri
 
 async function createSecret(path: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const secret = randomBytes(32).toString("base64url");
+  const secret = Buffer.from(systemWorld.randomBytes(32)).toString("base64url");
   if (await createFile(path, secret, `${path}.`, { flush: true })) return secret;
   // Another process was faster.
   const other = await readSecret(path);

@@ -1,4 +1,4 @@
-import { checkEndpoint } from "@roomhub/protocol";
+import { checkEndpoint, timeoutSignal } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import type { ParticipantOptions } from "@roomhub/participant";
 import { safe } from "../terminal/text.ts";
@@ -115,7 +115,7 @@ async function textOf(
       ? { headers }
       : { method: "POST", headers: { ...headers, "content-type": "application/json" }, body };
   try {
-    const signal = AbortSignal.timeout(queryMs);
+    const signal = timeoutSignal(context.world, queryMs);
     const response = await context.fetch(url, { ...request, redirect: "manual", signal });
     return await response.text();
   } catch {

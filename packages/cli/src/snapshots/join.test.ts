@@ -2,9 +2,16 @@ import { expect, test } from "vitest";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import type { ParticipantNotice, StopReason } from "@roomhub/participant";
-import { aParticipant, aRoom, idleParticipant, type World } from "../test-context.fixture.ts";
+import {
+  aParticipant,
+  aRoom,
+  idleParticipant,
+  type World,
+  passing,
+  type After,
+} from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
-import { atTerminal, everywhere, inPipe, type Scene } from "./session.fixture.ts";
+import { atTerminal, everywhere, inPipe, type Scene, onlySearchesEnd } from "./session.fixture.ts";
 
 const client: Partial<Client> = {
   getRoom: async () => aRoom(),
@@ -95,7 +102,7 @@ function telling({ notices = [], keys = "", stopped, ...over }: Story = {}): () 
     return {
       context: {
         fetch: ollamaWith("llama3.2:3b", "qwen3"),
-        nowMs: () => nowMs,
+        world: passing({ nowMs: () => nowMs, after: onlySearchesEnd }),
         createParticipant,
         ...over.context,
       },
@@ -166,12 +173,15 @@ test("an id that is taken gets the machine's name behind it", async () => {
 });
 
 test("the network search shows progress, which a terminal erases", async () => {
-  const after: CliContext["after"] = (ms, callback) => {
+  const after: After = (ms, callback) => {
     // The test times out before the search ends, if it waits for it; nothing else takes long.
     const handle = ms < 1000 ? setTimeout(callback, 0) : setTimeout(callback, 20);
     if (ms === 1000) clearTimeout(handle);
     return () => clearTimeout(handle);
   };
-  const told = telling({ context: { after }, client: { listRooms: async () => [aRoom()] } });
+  const told = telling({
+    context: { world: passing({ after }) },
+    client: { listRooms: async () => [aRoom()] },
+  });
   expect(await everywhere(["join", "--yes"], told)).toMatchSnapshot();
 });

@@ -4,7 +4,7 @@ import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { promptsAt } from "../terminal/prompts.ts";
-import { aRoom, makeWorld, type World } from "../test-context.fixture.ts";
+import { aRoom, makeWorld, type World, passing } from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
 import { page } from "./page.fixture.ts";
 import { onlySearchesEnd } from "./session.fixture.ts";
@@ -64,7 +64,13 @@ async function frames(
   const prompts = promptsAt(keyboard, screen, noKeys);
   const client = { getRoom: async () => aRoom(), listParticipants: async () => [] };
   const world = makeWorld(
-    { after: onlySearchesEnd, fetch: severalModels, ...over, ...streams, prompts },
+    {
+      world: passing({ after: onlySearchesEnd }),
+      fetch: severalModels,
+      ...over,
+      ...streams,
+      prompts,
+    },
     client,
   );
   let code: number | undefined;

@@ -2,7 +2,14 @@ import type { HubEvent } from "@roomhub/protocol";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { searchMs } from "../rooms/find-rooms.ts";
-import { type Captured, capture, makeWorld, type World } from "../test-context.fixture.ts";
+import {
+  type Captured,
+  capture,
+  makeWorld,
+  type World,
+  passing,
+  type After,
+} from "../test-context.fixture.ts";
 import { pipePage, terminalPage } from "./page.fixture.ts";
 
 /** The world that a command meets. */
@@ -71,7 +78,7 @@ async function run(
   const client: Partial<Client> =
     scene.events === undefined ? {} : { events: (_room, options) => tellEvents(options) };
   const world = makeWorld(
-    { after: onlySearchesEnd, ...scene.context, ...streams },
+    { world: passing({ after: onlySearchesEnd }), ...scene.context, ...streams },
     { ...client, ...scene.client },
   );
 
@@ -99,7 +106,7 @@ async function run(
 }
 
 /** Nothing takes long enough to be reported, and a search of the network ends at once; a turn ends as usual. */
-export const onlySearchesEnd: CliContext["after"] = (ms, callback) => {
+export const onlySearchesEnd: After = (ms, callback) => {
   if (ms !== searchMs && ms !== 0) return () => {};
   const handle = setImmediate(callback);
   return () => clearImmediate(handle);

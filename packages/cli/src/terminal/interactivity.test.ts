@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
 import { waitingFor } from "./interactivity.ts";
-import { capture, makeWorld } from "../test-context.fixture.ts";
+import { capture, makeWorld, passing, type After } from "../test-context.fixture.ts";
 
 /** A wait whose end and whose patience the test decides. */
 function aWait(columns?: number, env: CliContext["env"] = {}, isQuiet = false) {
@@ -9,12 +9,12 @@ function aWait(columns?: number, env: CliContext["env"] = {}, isQuiet = false) {
   let lose = () => {};
   const stderr = capture(columns);
   const work = Promise.withResolvers<number>();
-  const after: CliContext["after"] = (ms, callback) => {
+  const after: After = (ms, callback) => {
     patienceMs = ms;
     lose = callback;
     return () => (lose = () => {});
   };
-  const { context } = makeWorld({ stderr, env, after });
+  const { context } = makeWorld({ stderr, env, world: passing({ after }) });
   const waited = waitingFor(context, "Waiting for the hub", work.promise, { isQuiet });
   return { stderr, work, waited, losePatience: () => lose(), patienceMs: () => patienceMs };
 }

@@ -35,17 +35,17 @@ export async function waitingFor<T>(
   { isQuiet, afterMs = patienceMs }: { isQuiet: boolean; afterMs?: number | undefined },
 ): Promise<T> {
   if (isQuiet) return work;
-  const { stderr } = context;
+  const { stderr, world } = context;
   let isShown = false;
-  const cancel = context.after(afterMs, () => {
+  const timer = world.setTimeout(() => {
     isShown = true;
     const line = `${text} …`;
     stderr.write(canErase(context) ? cutTo(line, (stderr.columns ?? 80) - 1) : `${line}\n`);
-  });
+  }, afterMs);
   try {
     return await work;
   } finally {
-    cancel();
+    world.clearTimeout(timer);
     if (isShown && canErase(context)) stderr.write("\r\u001b[K");
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRowFeed, type Row } from "./row-feed.ts";
-import { capture, makeWorld } from "../test-context.fixture.ts";
+import { capture, makeWorld, passing, type After } from "../test-context.fixture.ts";
 
 /** A feed whose time passes only when the test advances it. */
 function feeding(columns?: number) {
@@ -10,12 +10,11 @@ function feeding(columns?: number) {
   terminal.write = (text) => {
     writes.push(text);
   };
-  const { context } = makeWorld({
-    after: (ms, callback) => {
-      timers.set(callback, ms);
-      return () => timers.delete(callback);
-    },
-  });
+  const after: After = (ms, callback) => {
+    timers.set(callback, ms);
+    return () => timers.delete(callback);
+  };
+  const { context } = makeWorld({ world: passing({ after }) });
   const feed = createRowFeed(context, terminal);
   let rendered = 0;
   return {

@@ -1,3 +1,4 @@
+import type { Timer } from "@roomhub/protocol";
 import type { CliContext, Terminal } from "../context.ts";
 import { colorsFor } from "./text.ts";
 
@@ -34,23 +35,24 @@ export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed 
   let shown = 0;
   let more = 0;
   let failed = 0;
-  let cancelFlush = () => {};
-  let cancelSecond: (() => void) | undefined;
+  const { world } = context;
+  let flushing: Timer | undefined;
+  let second: Timer | undefined;
 
   function flush(): void {
-    cancelFlush();
+    world.clearTimeout(flushing);
     if (pending !== "") terminal.write(pending);
     pending = "";
   }
 
   function put(text: string): void {
-    if (pending === "") cancelFlush = context.after(0, flush);
+    if (pending === "") flushing = world.setTimeout(flush, 0);
     pending += `${text}\n`;
   }
 
   function endSecond(): void {
-    cancelSecond?.();
-    cancelSecond = undefined;
+    world.clearTimeout(second);
+    second = undefined;
     if (more > 0) put(colors.dim(`… ${more} more, ${failed} failed`));
     shown = more = failed = 0;
   }
@@ -60,7 +62,7 @@ export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed 
   return {
     hasRoom,
     row({ render, isFailed }) {
-      cancelSecond ??= context.after(secondMs, endSecond);
+      second ??= world.setTimeout(endSecond, secondMs);
       if (hasRoom()) {
         shown++;
         put(render());

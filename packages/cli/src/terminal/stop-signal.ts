@@ -15,9 +15,9 @@ export async function untilStopped<T>(
   let firstMs: number | undefined;
   const release = context.onStopSignal(() => {
     if (firstMs === undefined) {
-      firstMs = context.nowMs();
+      firstMs = context.world.wallMs();
       controller.abort();
-    } else if (context.nowMs() - firstMs >= sameSignalMs) {
+    } else if (context.world.wallMs() - firstMs >= sameSignalMs) {
       context.exitNow(EXIT.interrupted);
     }
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Client } from "../../capabilities.ts";
-import { aComplete, aParticipant, aRoom, makeWorld } from "../../test-context.fixture.ts";
+import { aComplete, aParticipant, aRoom, makeWorld, passing } from "../../test-context.fixture.ts";
 
 /** Opens, and yields one event with this id. */
 function eventsWith(...eventIds: string[]): Client["events"] {
@@ -38,7 +38,10 @@ test("metrics of one room list its participants alone, once per second", async (
     return [aParticipant()];
   };
   let now = 0;
-  const world = makeWorld({ nowMs: () => now }, { listParticipants, events: eventsWith("b-1") });
+  const world = makeWorld(
+    { world: passing({ nowMs: () => now }) },
+    { listParticipants, events: eventsWith("b-1") },
+  );
   await world.run("metrics", "ABC234", "--port", "9100", "--host", "::1", "--json");
   expect(JSON.parse(world.stdout.text)).toEqual({
     url: "http://[::1]:9100/metrics",

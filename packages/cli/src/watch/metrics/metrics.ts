@@ -1,3 +1,4 @@
+import type { World } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { urlOf } from "../../rooms/hub-address.ts";
 import type { CliContext } from "../../context.ts";
@@ -62,7 +63,7 @@ async function serveRoomMetrics(
   const hubUrl = invite?.hubUrl ?? options.hub;
   const client = context.createClient(hubUrl);
   const metrics = new RoomMetrics();
-  const lists = createRoomLists(client, invite?.room, context.nowMs);
+  const lists = createRoomLists(client, invite?.room, context.world);
   let isConnected = false;
   await untilStopped(context, async (signal) => {
     const writer = await openWriter(context, options, async () =>
@@ -116,9 +117,9 @@ async function openWriter(
     const { port, close } = await serveOn(context, options, collect);
     return { url: `${urlOf(host, port)}/metrics`, close };
   }
-  const { version, nowMs, after } = context;
+  const { version, world } = context;
   const onSent = createSentNotice(context, url);
-  const { close } = await context.sendMetrics({ url, version, nowMs, after, collect, onSent });
+  const { close } = await context.sendMetrics({ url, version, world, collect, onSent });
   return { url, close };
 }
 
@@ -176,7 +177,7 @@ const keptMs = 1_000;
 function createRoomLists(
   client: Pick<Client, "listRooms" | "listParticipants">,
   room: string | undefined,
-  nowMs: () => number,
+  world: World,
 ): () => Promise<readonly ListedRoom[] | undefined> {
   let reading: Promise<readonly ListedRoom[] | undefined> | undefined;
   let readMs = 0;
@@ -195,8 +196,8 @@ function createRoomLists(
     }
   };
   return () => {
-    if (reading === undefined || nowMs() - readMs >= keptMs) {
-      readMs = nowMs();
+    if (reading === undefined || world.wallMs() - readMs >= keptMs) {
+      readMs = world.wallMs();
       reading = read();
     }
     return reading;

@@ -3,7 +3,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { aComplete, aFailure, aParticipant } from "../../test-context.fixture.ts";
+import {
+  aComplete,
+  aFailure,
+  aParticipant,
+  passing,
+  noTimers,
+} from "../../test-context.fixture.ts";
 import { sendMetrics } from "./otlp-sender.ts";
 import { prometheusText } from "./metrics-server.ts";
 import { RoomMetrics } from "./room-metrics.ts";
@@ -94,7 +100,11 @@ describe("an OTLP receiver", () => {
     await using receiver = await startReceiver();
     const metrics = counted();
     const sender = sendMetrics({
-      ...{ url: receiver.url, version: "1.2.3", nowMs: () => 61_500, after: () => () => {} },
+      ...{
+        url: receiver.url,
+        version: "1.2.3",
+        world: passing({ nowMs: () => 61_500, after: noTimers }),
+      },
       collect: async () => metrics.collect(now),
       onSent: (failure) => expect(failure).toBeUndefined(),
     });
@@ -111,7 +121,11 @@ describe("an OTLP receiver", () => {
     await using receiver = await startReceiver();
     let nowMs = 61_500;
     const sender = sendMetrics({
-      ...{ url: receiver.url, version: "1.2.3", nowMs: () => nowMs, after: () => () => {} },
+      ...{
+        url: receiver.url,
+        version: "1.2.3",
+        world: passing({ nowMs: () => nowMs, after: noTimers }),
+      },
       ...{ collect: async () => counted().collect(now), onSent: () => {} },
     });
     nowMs = 90_000;
@@ -147,7 +161,11 @@ describe("an OTLP receiver", () => {
     let attempts = 0;
     const metrics = counted();
     const sender = sendMetrics({
-      ...{ url: receiver.url, version: "1.2.3", nowMs: () => 0, after: timers.after },
+      ...{
+        url: receiver.url,
+        version: "1.2.3",
+        world: passing({ nowMs: () => 0, after: timers.after }),
+      },
       collect: async () => metrics.collect(now),
       onSent: () => sent[attempts++]?.resolve(),
     });
@@ -169,7 +187,11 @@ describe("an OTLP receiver", () => {
     await using receiver = await startReceiver(400);
     const failures: (string | undefined)[] = [];
     const sender = sendMetrics({
-      ...{ url: receiver.url, version: "1.2.3", nowMs: () => 0, after: () => () => {} },
+      ...{
+        url: receiver.url,
+        version: "1.2.3",
+        world: passing({ nowMs: () => 0, after: noTimers }),
+      },
       ...{ collect: async () => [], onSent: (failure) => failures.push(failure) },
     });
     await sender.close();

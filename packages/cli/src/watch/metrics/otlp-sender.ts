@@ -1,3 +1,4 @@
+import type { Timer, World } from "@roomhub/protocol";
 import { OTLPMetricExporter } from "@opentelemetry/exporter-metrics-otlp-http";
 import { type HrTime, ValueType } from "@opentelemetry/api";
 import { resourceFromAttributes } from "@opentelemetry/resources";
@@ -21,10 +22,7 @@ export interface MetricsSenderOptions {
   version: string;
   /** The metrics now. */
   collect: () => Promise<readonly Metric[]>;
-  /** epoch ms */
-  nowMs: () => number;
-  /** Calls back once after `ms`; the result cancels it. */
-  after: (ms: number, callback: () => void) => () => void;
+  world: World;
   /** Called after each attempt, with undefined for one that was accepted. */
   onSent: (failure: string | undefined) => void;
 }
@@ -36,15 +34,15 @@ export interface MetricsSenderOptions {
  * @returns sends once more, and stops
  */
 export function sendMetrics(options: MetricsSenderOptions): { close: () => Promise<void> } {
-  const { url, version, collect, nowMs, after, onSent } = options;
+  const { url, version, collect, world, onSent } = options;
   const exporter = new OTLPMetricExporter({ url, timeoutMillis: timeoutMs });
-  const startMs = nowMs();
-  let cancel = () => {};
+  const startMs = world.wallMs();
+  let timer: Timer | undefined;
   let isClosed = false;
 
   const send = async (): Promise<void> => {
     const metrics = await collect();
-    const collected = resourceMetrics({ version, startMs, nowMs: nowMs(), metrics });
+    const collected = resourceMetrics({ version, startMs, nowMs: world.wallMs(), metrics });
     const { error } = await new Promise<ExportResult>((resolve) => {
       exporter.export(collected, resolve);
     });
@@ -57,15 +55,15 @@ export function sendMetrics(options: MetricsSenderOptions): { close: () => Promi
     if (!isClosed) next();
   };
   const next = () => {
-    cancel = after(everyMs, () => {
+    timer = world.setTimeout(() => {
       sending = sendAndWait();
-    });
+    }, everyMs);
   };
   next();
   return {
     close: async () => {
       isClosed = true;
-      cancel();
+      world.clearTimeout(timer);
       await sending;
       await send();
       await exporter.shutdown();

@@ -2,7 +2,7 @@ import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import type { Client } from "../../capabilities.ts";
 import type { RecordingOptions } from "./recording.ts";
-import { aComplete, makeWorld } from "../../test-context.fixture.ts";
+import { aComplete, makeWorld, passing } from "../../test-context.fixture.ts";
 
 /** An event for each id; null stands for one that this version does not know. */
 function eventsWith(...ids: [string, HubEvent | null][]): Client["events"] {
@@ -135,7 +135,7 @@ test("a disk that fails after a write ends the recording with its next event", a
     flushes.push(callback);
     return () => {};
   };
-  const world = makeWorld({ openRecording: broken, after }, { events });
+  const world = makeWorld({ openRecording: broken, world: passing({ after }) }, { events });
   expect(await world.run("record", "ABC234", "--out", "lab.ndjson")).toBe(1);
   expect(world.stderr.text).toContain("The recording cannot be written: EIO");
 });

@@ -1,4 +1,4 @@
-import type { HubEvent } from "@roomhub/protocol";
+import type { HubEvent, Timer } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { CommandError } from "../../exit-code.ts";
@@ -135,27 +135,27 @@ function joined(before: Gap | undefined, next: Gap): Gap {
 }
 
 /** At most once per second, since waiting for the disk takes longer than writing. */
-function createFlush(context: CliContext, recording: Recording) {
-  let cancel: (() => void) | undefined;
+function createFlush({ world }: CliContext, recording: Recording) {
+  let timer: Timer | undefined;
   let failure: unknown;
   return {
     later: () => {
-      cancel ??= context.after(flushMs, () => {
-        cancel = undefined;
+      timer ??= world.setTimeout(() => {
+        timer = undefined;
         try {
           recording.flush();
         } catch (error) {
           // Another flush may succeed although these bytes are lost.
           failure ??= error;
         }
-      });
+      }, flushMs);
     },
     /** @throws CommandError when a flush has failed */
     check: () =>
       onDisk(() => {
         if (failure !== undefined) throw failure;
       }),
-    cancel: () => cancel?.(),
+    cancel: () => world.clearTimeout(timer),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import type { Client } from "../../capabilities.ts";
-import { aComplete, aFailure, capture, makeWorld } from "../../test-context.fixture.ts";
+import { aComplete, aFailure, capture, makeWorld, passing } from "../../test-context.fixture.ts";
 
 /** Timers that fire when the test says so. */
 function manualTimers() {
@@ -35,7 +35,10 @@ function eventsWith(fire: () => void, ...events: HubEvent[]): Client["events"] {
 
 test("in a pipe, usage prints its table once, at the end", async () => {
   const { after, fire } = manualTimers();
-  const world = makeWorld({ after }, { events: eventsWith(fire, complete, complete, aFailure) });
+  const world = makeWorld(
+    { world: passing({ after }) },
+    { events: eventsWith(fire, complete, complete, aFailure) },
+  );
   expect(await world.run("usage", "ABC234")).toBe(0);
   expect(world.stdout.text).toMatchInlineSnapshot(`
     "PERSON  PARTICIPANT  MODEL   REQUESTS  ERRORS  INPUT  OUTPUT  CACHED
@@ -49,14 +52,14 @@ test("in a pipe, usage prints its table once, at the end", async () => {
 test("on a terminal the table replaces itself, at most once per second", async () => {
   const { after, fire } = manualTimers();
   const events = eventsWith(fire, complete, aFailure);
-  const world = makeWorld({ after, stdout: capture(80) }, { events });
+  const world = makeWorld({ world: passing({ after }), stdout: capture(80) }, { events });
   await world.run("usage", "ABC234");
   const [first, second, ...more] = world.stdout.text.split("\u001b[2A\u001b[J");
   expect(more).toEqual([]);
   expect(first?.split("\n")).toHaveLength(3);
   expect(second?.split("\n")).toHaveLength(4);
   const never = makeWorld(
-    { after, stdout: capture(80) },
+    { world: passing({ after }), stdout: capture(80) },
     { events: eventsWith(() => {}, complete, complete) },
   );
   await never.run("usage", "ABC234");
@@ -70,7 +73,7 @@ test("a terminal shows twenty rows and how many there are more", async () => {
     return { ...complete, client: { kind: "name", id: `p${index}` } } as HubEvent;
   });
   const world = makeWorld(
-    { after, stdout: capture(80) },
+    { world: passing({ after }), stdout: capture(80) },
     { events: eventsWith(() => {}, ...many) },
   );
   await world.run("usage", "ABC234");
@@ -81,7 +84,10 @@ test("a terminal shows twenty rows and how many there are more", async () => {
 
 test("usage --json prints each row that changed, with all of its sums", async () => {
   const { after, fire } = manualTimers();
-  const world = makeWorld({ after }, { events: eventsWith(fire, complete, complete, aFailure) });
+  const world = makeWorld(
+    { world: passing({ after }) },
+    { events: eventsWith(fire, complete, complete, aFailure) },
+  );
   await world.run("usage", "ABC234", "--json");
   const lines = world.stdout.text.trimEnd().split("\n");
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([

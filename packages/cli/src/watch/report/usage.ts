@@ -1,3 +1,4 @@
+import type { Timer } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../../options.ts";
@@ -66,16 +67,17 @@ function outputOf(context: CliContext, sums: UsageSums, isJson: boolean): UsageO
       if (changed.length > 0) screen(sums.rows());
     } else if (isEnd) stdout.write(usageTable(sums.rows(), stdout.columns));
   };
-  let cancel: (() => void) | undefined;
+  const { world } = context;
+  let timer: Timer | undefined;
   return {
     changed() {
-      cancel ??= context.after(intervalMs, () => {
-        cancel = undefined;
+      timer ??= world.setTimeout(() => {
+        timer = undefined;
         show(false);
-      });
+      }, intervalMs);
     },
     end() {
-      cancel?.();
+      world.clearTimeout(timer);
       show(true);
     },
   };

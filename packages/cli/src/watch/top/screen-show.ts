@@ -1,3 +1,4 @@
+import type { Timer } from "@roomhub/protocol";
 import type { Invite } from "@roomhub/client";
 import type { Link, RoomState } from "@roomhub/room-state";
 import type { CliContext } from "../../context.ts";
@@ -28,7 +29,7 @@ export class ScreenShow implements Show {
   #current: { state: RoomState; link: Link } | undefined;
   /** what the last frame showed, and when; undefined to draw the next one in any case */
   #drawn: { current: { state: RoomState; link: Link }; nowMs: number; size: string } | undefined;
-  #cancelFrame = () => {};
+  #nextFrame: Timer | undefined;
   #isExplained = false;
   #isClosed = false;
 
@@ -59,7 +60,7 @@ export class ScreenShow implements Show {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#cancelFrame();
+    this.#context.world.clearTimeout(this.#nextFrame);
     this.#releaseKeys();
     this.#screen.leave();
   }
@@ -78,11 +79,11 @@ export class ScreenShow implements Show {
   }
 
   #draw(): void {
-    this.#cancelFrame = this.#context.after(frameMs, () => this.#draw());
+    this.#nextFrame = this.#context.world.setTimeout(() => this.#draw(), frameMs);
     const current = this.#current;
     if (current === undefined) return;
     const { columns = 80, rows = 24 } = this.#context.stdout;
-    const nowMs = this.#context.nowMs();
+    const nowMs = this.#context.world.wallMs();
     const size = `${columns}×${rows}`;
     const drawn = this.#drawn;
     const isIdle =

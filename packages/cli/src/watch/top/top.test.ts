@@ -12,6 +12,9 @@ import {
   capture,
   eventsOf,
   makeWorld,
+  passing,
+  noTimers,
+  type After,
 } from "../../test-context.fixture.ts";
 import { untilSaid } from "../../snapshots/session.fixture.ts";
 
@@ -26,7 +29,7 @@ const left = "\u001b[?7h\u001b[?25h\u001b[?1049l";
 /** Timers that run when the test says so. */
 function handClock() {
   const pending = new Set<() => void>();
-  const after: CliContext["after"] = (_ms, callback) => {
+  const after: After = (_ms, callback) => {
     pending.add(callback);
     return () => pending.delete(callback);
   };
@@ -58,7 +61,7 @@ function aScreen(client: Partial<Client> = { events: until(eventsOf(aComplete)) 
   const clock = handClock();
   const stdout = capture(80, 24);
   const world = makeWorld(
-    { stdout, after: clock.after, env: { NO_COLOR: "1" } },
+    { stdout, world: passing({ after: clock.after }), env: { NO_COLOR: "1" } },
     { ...lists, ...client },
   );
   return { world, stdout, ...clock };
@@ -137,7 +140,7 @@ describe("on a terminal", () => {
       };
     };
     const client = { ...lists, events: until(eventsOf()) };
-    const world = makeWorld({ stdout, after: clock.after, onKey }, client);
+    const world = makeWorld({ stdout, world: passing({ after: clock.after }), onKey }, client);
     const running = world.run("top", "ABC234");
     await untilSaid(world, entered);
     suspended?.leave();
@@ -174,7 +177,7 @@ describe("in a pipe", () => {
       participant: aParticipant({ id: "bea" }),
     } as const;
     const world = makeWorld(
-      { after: () => () => {}, nowMs: () => new Date(2026, 0, 2, 12).getTime() },
+      { world: passing({ after: noTimers, nowMs: () => new Date(2026, 0, 2, 12).getTime() }) },
       { ...lists, events: opened(joined, aComplete, aFailure) },
     );
     expect(await world.run("top", "ABC234")).toBe(0);
@@ -190,7 +193,7 @@ describe("in a pipe", () => {
   test("and on a terminal that cannot move its cursor", async () => {
     const stdout = capture(80);
     const world = makeWorld(
-      { stdout, after: () => () => {}, env: { TERM: "dumb" } },
+      { stdout, world: passing({ after: noTimers }), env: { TERM: "dumb" } },
       { ...lists, events: opened(aComplete) },
     );
     expect(await world.run("top", "ABC234")).toBe(0);

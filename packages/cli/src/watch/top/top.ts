@@ -35,7 +35,7 @@ async function watch(context: CliContext, named: Named): Promise<void> {
     try {
       await followRoom(roomSource(context.createClient(invite.hubUrl), invite.room), {
         signal,
-        nowMs: context.nowMs,
+        nowMs: () => context.world.wallMs(),
         onChange: (state, link) => show.update(state, link),
       });
     } finally {
