@@ -317,8 +317,6 @@ export default defineConfig({
         "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }],
       },
     },
-    // Its constructor connects everything that makes a hub part of a cluster.
-    { files: ["packages/hub/src/hub-homes.ts"], rules: { "max-lines-per-function": "off" } },
     {
       files: ["packages/*/src/**/*.ts"],
       rules: takeFromWorld(),

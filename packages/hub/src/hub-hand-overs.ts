@@ -1,7 +1,8 @@
-import { type FailurePayload, isLoopbackHost } from "@roomhub/protocol";
-import type { IncomingMessage } from "node:http";
+import { type FailurePayload, isLoopbackHost, timeoutSignal, type World } from "@roomhub/protocol";
+import type { ClusterDirectory } from "./cluster/directory.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { Offer } from "./cluster/homes/room-home.ts";
+import type { RollCall } from "./cluster/hubs/roll-call.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
 import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
@@ -9,7 +10,9 @@ import type { StoredResponses } from "./inference/stored-responses.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { AwayEvents, type Served } from "./events/away-events.ts";
 import { publishEvent, type RoomEvent } from "./events/emit.ts";
+import type { Hops } from "./hop/hops.ts";
 import { snapshotPath } from "./http/hops/offers.ts";
+import type { ClusterRooms } from "./hub-rooms.ts";
 import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
 import type { Log } from "./log.ts";
 import { SlotsBefore } from "./operations/homes/slots-before.ts";
@@ -17,6 +20,7 @@ import { SlotsBefore } from "./operations/homes/slots-before.ts";
 /** What hand-overs need of the hub. */
 export interface HandOverParts {
   log: Log;
+  world: World;
   nowMs: () => number;
   operations: () => OperationContext;
   bus: () => EventBus;
@@ -31,17 +35,14 @@ export interface HandOverOptions {
   homes: Pick<RoomHomes, "placeOf" | "offered" | "keepsOffer">;
   /** this one, as it is stored */
   computer: () => string;
-  /** @returns the response. @throws Error when there is none in time */
-  send: (hub: HubIdentity, path: string, message: string) => Promise<IncomingMessage>;
-  /** @returns false when there is no connection to that hub now */
-  sendEvent: (hubId: string, event: RoomEvent) => boolean;
-  isOpen: (hubId: string) => boolean;
-  isUp: () => boolean;
-  /** That run of a hub has ended, and all that ran there. */
-  isGone: (hub: HubIdentity) => boolean;
-  /** Looks for a room that another hub may have made just now. @throws HubError */
-  catchUp: (code: string) => Promise<void>;
+  hops: Hops;
+  roll: RollCall;
+  rooms: Pick<ClusterRooms, "catchUp">;
+  directory: Pick<ClusterDirectory, "isUp">;
 }
+
+/** A hub that takes no room in this time gets none. */
+const sendMs = 5_000;
 
 /** Rooms on their way from one home to the next, at both of them. */
 export class HandOvers {
@@ -53,9 +54,15 @@ export class HandOvers {
 
   constructor(options: HandOverOptions) {
     this.#options = options;
-    const { parts, sendEvent, isOpen, isUp } = options;
+    const { parts, hops, directory } = options;
+    const isOpen = (hubId: string) => hops.control.isOpen(hubId);
     this.events = new AwayEvents({
-      ...{ homeOf: this.homeOf, send: sendEvent, isOpen, isUp, nowMs: parts.nowMs },
+      ...{ homeOf: this.homeOf, isOpen, isUp: () => directory.isUp, nowMs: parts.nowMs },
+      send: (hubId, event) => {
+        if (!isOpen(hubId)) return false;
+        hops.control.say(hubId, "event", event);
+        return true;
+      },
       publish: (event) => publishEvent(parts.bus(), parts.log, this.#named(event)),
       onEnd: (requestId) => this.#slots.release(parts.operations(), requestId),
     });
@@ -75,9 +82,10 @@ export class HandOvers {
   /** Sends a room to its next home. What happens in it from now on waits. */
   async offer(code: string, to: HubIdentity, offer: Offer): Promise<boolean> {
     this.events.leave(code);
+    const { hops, parts } = this.#options;
     const snapshot = snapshotOf(this.#sources(), code, offer);
-    const response = await this.#options
-      .send(to, snapshotPath(code), snapshot)
+    const response = await hops
+      .ask(to, snapshotPath(code), timeoutSignal(parts.world, sendMs), snapshot)
       .catch(() => undefined);
     response?.resume();
     return response?.statusCode === 204;
@@ -115,10 +123,10 @@ export class HandOvers {
 
   /** @returns whether this hub keeps the snapshot */
   async takeOffer(code: string, from: HubIdentity, snapshot: string): Promise<boolean> {
-    const { parts, homes, catchUp } = this.#options;
+    const { parts, homes, rooms } = this.#options;
     const given = new GivenRoom(snapshot);
     if (given.offer.from.bootId !== from.bootId) return false;
-    if (!parts.operations().registry.hasCode(code)) await catchUp(code);
+    if (!parts.operations().registry.hasCode(code)) await rooms.catchUp(code);
     if (!homes.offered(code, given.offer)) return false;
     this.#given.set(code, given);
     return true;
@@ -134,9 +142,9 @@ export class HandOvers {
   }
 
   tick(): void {
-    const { homes, isGone, parts } = this.#options;
+    const { homes, roll, parts } = this.#options;
     this.events.tick();
-    this.#slots.releaseWhere(parts.operations(), isGone);
+    this.#slots.releaseWhere(parts.operations(), (hub) => !roll.hubs.isPresent(hub));
     for (const [code, { offer }] of this.#given) {
       if (!homes.keepsOffer(code, offer.from)) this.#given.delete(code);
     }

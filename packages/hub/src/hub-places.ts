@@ -1,27 +1,26 @@
+import type { World } from "@roomhub/protocol";
 import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
-import type { ControlSockets } from "./hop/control.ts";
+import type { RollCall } from "./cluster/hubs/roll-call.ts";
+import type { HubIdentity } from "./domain/hub-identity.ts";
 import type { Hops } from "./hop/hops.ts";
 import type { Deliveries } from "./http/hops/deliveries.ts";
 import { EntryPlaces, type EntryPlacesDeps } from "./http/hops/entry-places.ts";
 import { HomePlaces } from "./http/hops/home-places.ts";
 import { createPipedPeerReader } from "./http/hops/hop-facts.ts";
-import type { TakeOffer } from "./http/hops/offers.ts";
 import type { PeerReader } from "./http/peer.ts";
+import type { HandOvers } from "./hub-hand-overs.ts";
 
-export interface HubPlacesOptions extends Omit<
-  EntryPlacesDeps,
-  "homes" | "pipes" | "peers" | "entered"
-> {
+export interface HubPlacesOptions {
+  parts: Pick<EntryPlacesDeps, "nowMs" | "isDraining" | "refuseAtLimit" | "flushing"> & {
+    world: World;
+  };
+  self: HubIdentity;
   homes: RoomHomes;
   hops: Hops;
-  control: ControlSockets;
+  roll: RollCall;
   deliveries: Deliveries;
-  /** A request that another hub piped is served here. */
-  begins: (requestId: string, hubId: string) => void;
-  /** It runs on this computer. */
-  isNear: (hubId: string) => boolean;
-  takeOffer: TakeOffer;
+  handOvers: HandOvers;
 }
 
 /** Where requests for rooms are served: those of this hub's clients, and those that came over a hop. */
@@ -34,14 +33,14 @@ export class HubPlaces {
 
   constructor(options: HubPlacesOptions) {
     this.#options = options;
-    const { hops, isNear, homes, deliveries, takeOffer } = options;
+    const { hops, roll, homes, deliveries, handOvers } = options;
     const peerOf = (socket: object) => hops.peerOf(socket);
     this.pipedPeers = createPipedPeerReader({
       ...{ tokenFrom, hostTokenFrom },
       factsOf: (request) => this.piped.factsOf(request),
       strangerOf: ({ socket }) => {
         const hubId = peerOf(socket)?.hubId;
-        return hubId === undefined || isNear(hubId) ? undefined : hubId;
+        return hubId === undefined || roll.hubs.isOnThisComputer(hubId) ? undefined : hubId;
       },
     });
     const onward = this.#entry(this.pipedPeers, (hubId, requestId, outcome, { socket: hop }) => {
@@ -57,12 +56,13 @@ export class HubPlaces {
       });
     });
     this.piped = new HomePlaces({
-      ...{ peerOf, deliveries, homes, onward, takeOffer },
+      ...{ peerOf, deliveries, homes, onward },
+      takeOffer: (code, from, snapshot) => handOvers.takeOffer(code, from, snapshot),
       entered: (code, request) => {
         const hubId = peerOf(request.socket)?.hubId;
         if (hubId === undefined) return;
         homes.requestEntered(code, hubId);
-        options.begins(this.piped.requestIdOf(request), hubId);
+        handOvers.events.piped(this.piped.requestIdOf(request), hubId);
       },
     });
   }
@@ -73,10 +73,10 @@ export class HubPlaces {
   }
 
   #say(hubId: string, requestId: string, outcome: "delivered" | "gone"): void {
-    const { self, control, deliveries } = this.#options;
+    const { self, hops, deliveries } = this.#options;
     // What this hub had read when it became the home came over a hop of its own.
     if (hubId === self.hubId) deliveries.end(requestId, outcome);
-    else control.say(hubId, outcome, requestId);
+    else hops.control.say(hubId, outcome, requestId);
   }
 
   /** Resolves when nothing is piped any more that ends by itself. */
@@ -85,9 +85,15 @@ export class HubPlaces {
   }
 
   #entry(peers: PeerReader, tell: EntryPlacesDeps["pipes"]["tell"]): EntryPlaces {
-    const { hops, homes, self } = this.#options;
+    const { parts, hops, homes, self, roll, handOvers } = this.#options;
     const entry = new EntryPlaces({
-      ...this.#options,
+      ...{ ...parts, self, homes },
+      hubOfSession: (session) => this.#hubOfSession(session),
+      urlOf: (hubId) => roll.hubs.get(hubId)?.advertiseUrl,
+      lost: (end, from) => {
+        const timestamp = new Date(parts.world.wallMs()).toISOString();
+        handOvers.events.lost({ name: "llm.error", timestamp, ...end }, from);
+      },
       pipes: {
         open: (request, response, body) => hops.open(request, response, body),
         pipeUpgrade: (arriving, home, facts) => hops.pipeUpgrade(arriving, home, facts),
@@ -98,5 +104,12 @@ export class HubPlaces {
     });
     this.#entries.push(entry);
     return entry;
+  }
+
+  /** A session's name begins with the id of its hub. */
+  #hubOfSession(session: string | undefined): HubIdentity | undefined {
+    if (session === undefined) return undefined;
+    const hubs = this.#options.roll.hubs.list();
+    return hubs.find(({ hubId }) => session.startsWith(`${hubId}-`));
   }
 }

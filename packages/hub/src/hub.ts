@@ -231,7 +231,7 @@ function createOperations(
     loadedUpdates: new LoadedUpdates(),
     rooms: homes?.rooms ?? rooms,
     changes: new OneByOne(),
-    registrations: homes?.registrations,
+    registrations: homes?.rooms.registrations,
     routingChanged: (roomCode) => queues.participantsChanged(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };
@@ -379,7 +379,7 @@ function sweepTasks(parts: HubParts): SweepTasks {
       homes?.eachMinute();
     },
     // When a room was last used is not worth a write each time.
-    eachHour: () => void (homes === undefined ? rooms.save() : homes.noteUse()),
+    eachHour: () => void (homes === undefined ? rooms.save() : homes.rooms.noteUse()),
   };
 }
 

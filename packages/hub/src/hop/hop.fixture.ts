@@ -5,9 +5,9 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { HopAcceptor } from "./accept.ts";
-import { HopDialler, type HopTarget } from "./dial.ts";
+import type { HopTarget } from "./dial.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "./heads.ts";
-import { Hops } from "./hops.ts";
+import { Hops, type HopsOptions } from "./hops.ts";
 import type { PipeOutcome } from "./exchange.ts";
 import type { PipedRequest } from "./pipe.ts";
 import type { UpgradeOutcome } from "./pipe-upgrade.ts";
@@ -79,14 +79,12 @@ export async function startHome(
   return startAcceptor(stack, self, (socket) => void served.emit("connection", socket));
 }
 
-export function hopsTo(
-  homes: readonly HopTarget[],
-  onRefused: (hubId: string) => void = () => {},
-  monotonicMs = () => world.monotonicMs(),
-) {
+export function hopsTo(homes: readonly HopTarget[], options: Partial<HopsOptions> = {}) {
+  const ignore = () => {};
   return new Hops({
-    world: { ...world, monotonicMs },
-    dialler: new HopDialler({ self: ada, secret, world, onRefused }),
+    ...{ self: ada, secret, world, facts: '{"requestId":"req_1"}' },
+    ...{ onRefused: ignore, onOpen: ignore, onReset: ignore, onNote: ignore, serve: ignore },
+    ...options,
     targetOf: (hubId) => homes.find((home) => home.hubId === hubId),
   });
 }
@@ -105,7 +103,10 @@ export async function startEntryAt(
   const outcomes: PipeOutcome[] = [];
   const upgrades: UpgradeOutcome[] = [];
   const refused: string[] = [];
-  const hops = hopsTo(homes, (hubId) => refused.push(hubId), monotonicMs);
+  const hops = hopsTo(homes, {
+    onRefused: (hubId) => refused.push(hubId),
+    world: { ...world, monotonicMs },
+  });
   const server = createServer();
   const pipe = async (opened: PipedRequest, response: Parameters<RequestListener>[1]) => {
     for (const home of homes) {

@@ -14,8 +14,6 @@ import {
   startHome,
 } from "./hop.fixture.ts";
 
-const facts = '{"requestId":"req_1"}';
-
 describe("a hub that is dead", () => {
   test("has no request and no WebSocket any more, and new connections should it be back", async () => {
     await using stack = new AsyncDisposableStack();
@@ -54,10 +52,9 @@ describe("a hub that is dead", () => {
 
   test("has left no connection of its own behind", async () => {
     await using stack = new AsyncDisposableStack();
-    const hops = hopsTo([]);
+    const hops = hopsTo([], { serve: (socket) => void served.emit("connection", socket) });
     const home = await startAcceptor(stack, bob, (socket, _kind, peer) => {
       hops.accepted(socket, peer);
-      served.emit("connection", socket);
     });
     const served = createServer((request) => {
       expect(hops.peerOf(request.socket)).toEqual(ada);
@@ -73,7 +70,7 @@ describe("a hub that is dead", () => {
     await using stack = new AsyncDisposableStack();
     const home = await startHome(stack, bob, (_request, response) => void response.end("ok"));
     const { hops } = await startEntry(stack, home);
-    const asked = hops.ask(bob, "/", facts, new AbortController().signal);
+    const asked = hops.ask(bob, "/", new AbortController().signal);
     hops.close();
     await expect(asked).rejects.toThrow();
     await home.dialled;
@@ -120,7 +117,7 @@ describe("a hub that is there under another run", () => {
     const hops = hopsTo(present);
     stack.defer(() => hops.close());
     const ask = async (run: HopTarget | undefined) =>
-      text(await hops.ask(run ?? bob, "/", facts, new AbortController().signal));
+      text(await hops.ask(run ?? bob, "/", new AbortController().signal));
     present.splice(0, 1, runs[0]!);
     expect(await ask(runs[0])).toBe("000000b1");
     present.splice(0, 1, runs[1]!);
@@ -144,15 +141,15 @@ describe("what a hub itself says", () => {
     const { signal } = new AbortController();
     const told = [];
     for (const path of ["/yes", "/no"]) {
-      const response = await hops.ask(bob, path, facts, signal, "ä");
+      const response = await hops.ask(bob, path, signal, "ä");
       told.push(response.resume().statusCode);
     }
-    await expect(hops.ask(bob, "/cut", facts, signal, "ä")).rejects.toThrow("hang up");
+    await expect(hops.ask(bob, "/cut", signal, "ä")).rejects.toThrow("hang up");
     expect([told, got]).toEqual([
       [204, 409],
       ["POST /yes ä", "POST /no ä", "POST /cut ä"],
     ]);
-    await expect(hops.ask(ada, "/yes", facts, signal, "")).rejects.toThrow("not there");
+    await expect(hops.ask(ada, "/yes", signal, "")).rejects.toThrow("not there");
   });
 
   test("ends with its signal, also while the response is read", async () => {
@@ -160,7 +157,7 @@ describe("what a hub itself says", () => {
     const home = await startHome(stack, bob, (_request, response) => void response.write("half"));
     const { hops } = await startEntry(stack, home);
     const abort = new AbortController();
-    const response = await hops.ask(bob, "/", facts, abort.signal);
+    const response = await hops.ask(bob, "/", abort.signal);
     await once(response, "data");
     const read = text(response);
     abort.abort();

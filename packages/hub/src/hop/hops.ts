@@ -1,4 +1,3 @@
-import type { World } from "@roomhub/protocol";
 import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
@@ -7,18 +6,29 @@ import {
 } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
+import { HopAcceptor } from "./accept.ts";
 import { closeSoon } from "./close-soon.ts";
-import type { HopDialler, HopTarget } from "./dial.ts";
+import { type ControlOptions, ControlSockets } from "./control.ts";
+import { HopDialler, type HopTarget } from "./dial.ts";
 import { PEER_HEADER } from "./heads.ts";
 import { PipedRequest } from "./pipe.ts";
 import { pipeUpgrade, type UpgradeOutcome } from "./pipe-upgrade.ts";
 import { HopPool } from "./pool.ts";
 
-export interface HopsOptions {
-  world: World;
-  dialler: HopDialler;
+export interface HopsOptions extends Pick<
+  ControlOptions,
+  "self" | "world" | "onOpen" | "onReset" | "onNote"
+> {
+  /** at least 32 bytes, the same at all hubs of the cluster; never sent */
+  secret: Uint8Array;
+  /** value of {@link PEER_HEADER} in requests of this hub itself */
+  facts: string;
   /** The latest run of a hub; undefined for one that is not there. */
   targetOf: (hubId: string) => HopTarget | undefined;
+  /** Nothing listens where the hub was, and there is no connection to it. */
+  onRefused: (hubId: string) => void;
+  /** A connection of another hub, for its requests. */
+  serve: (socket: Duplex) => void;
 }
 
 /** A handshake as Node hands it over. */
@@ -28,9 +38,12 @@ export interface OpenUpgrade {
   head: Buffer;
 }
 
-/** The connections that take clients' requests to other hubs. */
+/** All connections between this hub and the others: for clients' requests, and one to each for everything else. */
 export class Hops {
+  readonly control: ControlSockets;
   readonly #options: HopsOptions;
+  readonly #dialler: HopDialler;
+  readonly #acceptor: HopAcceptor;
   /** by hub: one run each, the latest */
   readonly #pools = new Map<string, HopPool>();
   /** the open connections of other hubs */
@@ -40,6 +53,19 @@ export class Hops {
 
   constructor(options: HopsOptions) {
     this.#options = options;
+    const { self, secret, world } = options;
+    const onRefused = (hubId: string) => {
+      if (!this.control.isOpen(hubId)) options.onRefused(hubId);
+    };
+    this.#dialler = new HopDialler({ self, secret, world, onRefused });
+    this.control = new ControlSockets({ ...options, dialler: this.#dialler });
+    this.#acceptor = new HopAcceptor({
+      ...{ self, secret, wallMs: () => world.wallMs() },
+      onSocket: (socket, kind, peer) => {
+        if (kind === "control") this.control.accept(socket, peer);
+        else this.accepted(socket, peer);
+      },
+    });
   }
 
   /** @param body - of a request that was read; left out: it was not */
@@ -50,7 +76,6 @@ export class Hops {
   /**
    * A request of this hub itself: GET, or POST with a message.
    *
-   * @param facts - value of {@link PEER_HEADER}
    * @param signal - ends it, also while the body is being read
    * @returns the response; the caller reads its body
    * @throws Error of a hub that is not there, or of the connection
@@ -58,14 +83,13 @@ export class Hops {
   ask(
     hub: HubIdentity,
     path: string,
-    facts: string,
     signal: AbortSignal,
     message?: string,
   ): Promise<IncomingMessage> {
     const pool = this.#poolOf(hub);
     if (pool === undefined) return Promise.reject(new Error("the hub is not there"));
     const { createConnection } = pool;
-    const headers: OutgoingHttpHeaders = { [PEER_HEADER]: facts };
+    const headers: OutgoingHttpHeaders = { [PEER_HEADER]: this.#options.facts };
     if (message !== undefined) headers["content-length"] = Buffer.byteLength(message);
     const method = message === undefined ? "GET" : "POST";
     return new Promise((resolve, reject) => {
@@ -85,11 +109,17 @@ export class Hops {
     return pipeUpgrade(pool, facts, arriving);
   }
 
+  /** Completes the handshake of another hub, or refuses it. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#acceptor.accept(request, socket, head);
+  }
+
   /** Another hub has dialled, to send requests. */
   accepted(socket: Duplex, hub: HubIdentity): void {
     this.#peers.set(socket, hub);
     this.#accepted.add(socket);
     socket.on("close", () => this.#accepted.delete(socket));
+    this.#options.serve(socket);
   }
 
   /** Which hub a connection comes from. */
@@ -98,7 +128,9 @@ export class Hops {
   }
 
   /** That run of a hub is dead: what was sent to a silent computer would wait for minutes. */
-  hubGone({ hubId, bootId }: HubIdentity): void {
+  hubGone(hub: HubIdentity): void {
+    this.control.hubGone(hub);
+    const { hubId, bootId } = hub;
     const pool = this.#pools.get(hubId);
     if (pool?.target.bootId === bootId) pool.destroy();
     for (const socket of this.#accepted) {
@@ -107,25 +139,27 @@ export class Hops {
     }
   }
 
-  /** Now and then. */
+  /** Four times a second. */
   tick(): void {
+    this.control.tick();
     for (const pool of this.#pools.values()) pool.dropOld();
   }
 
   close(): void {
+    this.control.close();
     for (const pool of this.#pools.values()) pool.destroy();
     this.#pools.clear();
     for (const socket of this.#accepted) closeSoon(this.#options.world, socket);
   }
 
   #poolOf({ hubId, bootId }: HubIdentity): HopPool | undefined {
-    const { targetOf, dialler, world } = this.#options;
+    const { targetOf, world } = this.#options;
     const target = targetOf(hubId);
     if (target === undefined || target.bootId !== bootId) return undefined;
     const known = this.#pools.get(hubId);
     if (known?.isFor(target) === true) return known;
     known?.destroy();
-    const pool = new HopPool(target, dialler, world);
+    const pool = new HopPool(target, this.#dialler, world);
     this.#pools.set(hubId, pool);
     return pool;
   }

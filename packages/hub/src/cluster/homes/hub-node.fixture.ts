@@ -228,8 +228,8 @@ export class HubNode {
         problemOf: () => undefined,
         hubPresent: () => undefined,
         hubLeft: () => undefined,
-        hubGone: () => undefined,
       },
+      hubGone: () => undefined,
       log: { warn: () => undefined },
       world: { ...systemWorld, monotonicMs: nowMs },
     });

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Participant } from "../../domain/participant.ts";
-import { aParticipant, type ParticipantFields } from "../../domain/room.fixture.ts";
+import { aParticipant, aRoom, type ParticipantFields } from "../../domain/room.fixture.ts";
 import { storedRegistrationOf, type StoredRegistration } from "../../domain/stored-registration.ts";
 import { HubError } from "../../errors.ts";
 import { Replica } from "../directory-compliance.fixture.ts";
@@ -11,6 +11,11 @@ import { RegistrationWriter } from "./registration-writer.ts";
 
 const code = "ABC234";
 const hourMs = 3_600_000;
+const elsewhere = {
+  kind: "there" as const,
+  home: { hubId: "00000000000000bb", bootId: "000000b1", epoch: 2 },
+  mustTake: false,
+};
 
 /** A hub whose rooms all have their home here, until a test says otherwise. */
 async function openHome() {
@@ -49,18 +54,22 @@ async function openHome() {
         leave();
       },
     },
-    find: (_code, id) => participants.get(id),
-    participants: () => participants.values(),
+    registry: {
+      findRoom: () => ({ ...aRoom(), participants }),
+      participants: () => participants.values(),
+    },
     encode: (participant) =>
       storedRegistrationOf(
         { ...participant, tokenDigest: Buffer.alloc(32, 7) },
         { hasAuthHeaders: false, computer: "0a0a", storedAt: state.wallMs },
       ),
-    isElsewhere: () => state.isElsewhere,
-    isLeaving: () => state.isElsewhere,
-    async confirm() {
-      if (!directory.isUp) throw new DirectoryUnavailable("away");
-      if (state.isElsewhere) throw new HubError("peer_unavailable", "The room has another home.");
+    homes: {
+      placeOf: () => (state.isElsewhere ? elsewhere : { kind: "here", epoch: 1 }),
+      isLeaving: () => state.isElsewhere,
+      async confirm() {
+        if (!directory.isUp) throw new DirectoryUnavailable("away");
+        if (state.isElsewhere) throw new HubError("peer_unavailable", "The room has another home.");
+      },
     },
     wallMs: () => state.wallMs,
     reportBug: (error) => bugs.push(error),

@@ -1,28 +1,17 @@
 import type { Participant } from "../../domain/participant.ts";
+import type { Registry } from "../../domain/registry.ts";
 import type { StoredRegistration } from "../../domain/stored-registration.ts";
 import { HubError } from "../../errors.ts";
 import { OneByOne } from "../../one-by-one.ts";
 import { type ClusterDirectory, DirectoryUnavailable } from "../directory.ts";
+import type { RoomHomes } from "./room-homes.ts";
 
 export interface RegistrationWriterOptions {
   directory: Pick<ClusterDirectory, "putRegistration" | "deleteRegistration">;
-  /** Who has the id in a room of this hub now. */
-  find: (roomCode: string, id: string) => Participant | undefined;
-  /** Those of the rooms that have their home here. */
-  participants: () => Iterable<Participant>;
+  registry: Pick<Registry, "findRoom" | "participants">;
   /** A participant as it is stored now. */
   encode: (participant: Participant) => StoredRegistration;
-  /** Whether another hub is the room's home: its registrations are that hub's. */
-  isElsewhere: (roomCode: string) => boolean;
-  /** The same, or it goes there now. */
-  isLeaving: (roomCode: string) => boolean;
-  /**
-   * Resolves when the directory still names this hub as the room's home: one that lost the room while it wrote may have
-   * written after the next home had read.
-   *
-   * @throws HubError when it names another one. @throws DirectoryUnavailable
-   */
-  confirm: (roomCode: string) => Promise<void>;
+  homes: Pick<RoomHomes, "placeOf" | "isLeaving" | "confirm">;
   /** epoch ms */
   wallMs: () => number;
   reportBug: (error: unknown) => void;
@@ -59,7 +48,7 @@ export class RegistrationWriter {
 
   /** As `RegistrationKeeper.requireHere` of the operations. */
   requireHere(roomCode: string): void {
-    if (!this.#options.isLeaving(roomCode)) return;
+    if (!this.#options.homes.isLeaving(roomCode)) return;
     throw new HubError("home_elsewhere", `Another hub is the home of room ${roomCode}.`);
   }
 
@@ -88,13 +77,14 @@ export class RegistrationWriter {
 
   /** The directory lost all registrations: each is written by the next {@link retry}. */
   lost(): void {
-    for (const { roomCode, id } of this.#options.participants()) this.#mark({ roomCode, id });
+    for (const { roomCode, id } of this.#options.registry.participants())
+      this.#mark({ roomCode, id });
   }
 
   /** Once a minute: writes again what is to stay longer, that is, what is online. Never rejects. */
   async renew(): Promise<void> {
     const oldest = this.#options.wallMs() - renewAfterMs;
-    for (const participant of this.#options.participants()) {
+    for (const participant of this.#options.registry.participants()) {
       const { status, returning } = participant.presence;
       const isHere = status === "online" && returning === undefined;
       if (isHere && (this.#storedAt.get(keyOf(participant)) ?? 0) <= oldest)
@@ -115,12 +105,14 @@ export class RegistrationWriter {
   }
 
   async #write(registered: Registered): Promise<void> {
-    const { isElsewhere, confirm } = this.#options;
+    const { homes } = this.#options;
     const { roomCode } = registered;
     this.#unstored.delete(keyOf(registered));
     try {
-      if (!isElsewhere(roomCode)) await this.#store(registered);
-      await confirm(roomCode);
+      // Another home's registrations are that hub's.
+      if (homes.placeOf(roomCode).kind !== "there") await this.#store(registered);
+      // A hub that lost the room while it wrote may have written after the next home had read.
+      await homes.confirm(roomCode);
     } catch (error) {
       if (!(error instanceof DirectoryUnavailable)) throw error;
       // The participant is served meanwhile: what is acknowledged now is written later.
@@ -129,9 +121,9 @@ export class RegistrationWriter {
   }
 
   async #store({ roomCode, id }: Registered): Promise<void> {
-    const { directory, find, encode } = this.#options;
+    const { directory, registry, encode } = this.#options;
     const key = keyOf({ roomCode, id });
-    const participant = find(roomCode, id);
+    const participant = registry.findRoom(roomCode)?.participants.get(id);
     if (participant === undefined) {
       this.#storedAt.delete(key);
       await directory.deleteRegistration(roomCode, id);

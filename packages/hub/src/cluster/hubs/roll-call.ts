@@ -23,8 +23,9 @@ export interface RollCallOptions {
     hubPresent(presence: HubPresence): void;
     /** in order: what runs at it may finish */
     hubLeft(hubId: string): void;
-    hubGone(hub: HubIdentity): void;
   };
+  /** It is dead: what was sent there is over. */
+  hubGone: (hub: HubIdentity) => void;
   log: Pick<Log, "warn">;
   world: World;
 }
@@ -102,10 +103,10 @@ export class RollCall {
 
   /** Closes the links to hubs that are silent. @param directoryUpSinceMs - undefined: none can be judged */
   judge(directoryUpSinceMs: number | undefined): void {
-    const { links, world } = this.#options;
+    const { links, world, hubGone } = this.#options;
     const isLinkOpen = (hubId: string) => links.isOpen(hubId);
     const sight = { nowMs: world.monotonicMs(), directoryUpSinceMs, isLinkOpen };
-    for (const hub of this.hubs.judge(sight)) links.hubGone(hub);
+    for (const hub of this.hubs.judge(sight)) hubGone(hub);
   }
 
   /** Whether a hub may be dead, as another hub says: it has missed a beat, and no link to it responds. */

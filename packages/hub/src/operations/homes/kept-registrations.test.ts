@@ -19,17 +19,18 @@ async function openHub(cluster: MemoryCluster = createMemoryCluster()) {
   let isLeaving = false;
   const writer = new RegistrationWriter({
     directory,
-    find: (code, id) => context.registry.findRoom(code)?.participants.get(id),
-    participants: () => context.registry.participants(),
+    registry: context.registry,
     encode: (participant) =>
       storedRegistrationOf(participant, {
         hasAuthHeaders: context.vault.has(participant.key),
         computer,
         storedAt: context.wallMs(),
       }),
-    isElsewhere: () => false,
-    isLeaving: () => isLeaving,
-    confirm: async () => {},
+    homes: {
+      placeOf: () => ({ kind: "here", epoch: 1 }),
+      isLeaving: () => isLeaving,
+      confirm: async () => {},
+    },
     wallMs: context.wallMs,
     reportBug: (error) => {
       throw error;
