@@ -19,6 +19,7 @@ import { createBatch } from "./batch.ts";
 import { interfaceAddresses, packageVersion, urlHost } from "./host.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";
+import { TurnEnd } from "./http/turn-end.ts";
 import { HandedOut } from "./http/handed-out.ts";
 import { createPeerReader, type PeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
@@ -144,6 +145,7 @@ function createBasis(options: HubOptions) {
     inFlight: new InFlight(),
     tunnels: new TunnelRegistry(),
     flushing: new FlushingResponses(limits.clientStallMs, nowMs),
+    turnEnd: new TurnEnd(world),
   };
 }
 
@@ -244,7 +246,7 @@ function createServing(
   operations: OperationContext,
 ) {
   const { options, limits, log, world, nowMs, registry, keyedHash, wallMs, upstreams } = parts;
-  const { bootId, emit, queues, inFlight, bus, flushing, endsWithHub } = parts;
+  const { bootId, emit, queues, inFlight, bus, flushing, turnEnd, endsWithHub } = parts;
   const dispatch: DispatchDeps = {
     ...{ bootId, limits, nowMs, emit, queues, inFlight },
     random: () => world.random(),
@@ -271,7 +273,16 @@ function createServing(
   const requestsStreamUsage = options.streamUsage ?? true;
   const newRequestId = createRequestIds(world);
   const responseSockets = new ResponseSockets({
-    ...{ world, inference, limits, flushing, requestsStreamUsage, newRequestId, endsWithHub },
+    ...{
+      world,
+      inference,
+      limits,
+      flushing,
+      turnEnd,
+      requestsStreamUsage,
+      newRequestId,
+      endsWithHub,
+    },
     reportBug: (error) => log.bug("a turn on a socket failed", error),
   });
   return { inference, requestsStreamUsage, newRequestId, responseSockets };

@@ -15,6 +15,7 @@ import type { PeerReader } from "./peer.ts";
 import type { ResponseOptions } from "./relay.ts";
 import type { HealthState, RouteCluster } from "./route.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
+import type { TurnEnd } from "./turn-end.ts";
 
 /** What the front needs of the hub. */
 export interface FrontDeps {
@@ -25,6 +26,7 @@ export interface FrontDeps {
   schemas: RequestSchemas;
   inference: InferenceContext;
   flushing: FlushingResponses;
+  turnEnd: TurnEnd;
   requestsStreamUsage: boolean;
   bus: EventBus;
   streams: EventStreams;

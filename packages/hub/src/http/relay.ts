@@ -6,34 +6,39 @@ import { sendError } from "./error-response.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
 import type { Deliveries } from "./hops/deliveries.ts";
 import { headPairs, setCommonHeaders } from "./response-head.ts";
+import type { Sending, TurnEnd } from "./turn-end.ts";
 
 export interface ResponseOptions {
   requestId: string;
   errorShape: ErrorShape;
   flushing: FlushingResponses;
+  turnEnd: TurnEnd;
   /** for a request that another hub piped here: the client has the response only when that hub says so */
   delivery?: { deliveries: Deliveries; hubId: string } | undefined;
 }
 
 /** One client's socket, as dispatch sees it: takes the bytes of the response, reports back-pressure and disconnects. */
-export class SocketClientResponse implements ClientResponse {
+export class SocketClientResponse implements ClientResponse, Sending {
   readonly #response: ServerResponse;
   readonly #requestId: string;
   readonly #errorShape: ErrorShape;
   readonly #skipsInformational: boolean;
   readonly #flushing: FlushingResponses;
+  readonly #turnEnd: TurnEnd;
   readonly #delivery: ResponseOptions["delivery"];
   #listener: ClientListener | undefined;
   #isGone = false;
   #isHeadSent = false;
+  #whole: { body: Buffer; onHandedOver: (() => void) | undefined } | undefined;
 
   /** @param response - without head and headers so far */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    { requestId, errorShape, flushing, delivery }: ResponseOptions,
+    { requestId, errorShape, flushing, turnEnd, delivery }: ResponseOptions,
   ) {
     this.#flushing = flushing;
+    this.#turnEnd = turnEnd;
     this.#delivery = delivery;
     this.#response = response;
     this.#requestId = requestId;
@@ -86,8 +91,18 @@ export class SocketClientResponse implements ClientResponse {
     const head = this.#head(headers);
     head.push("content-length", String(body.length));
     this.#response.writeHead(status, head);
-    this.#response.end(body, this.#onceTaken(onHandedOver));
-    if (onHandedOver === undefined) this.#flushing.note(this.#response);
+    this.#whole = { body, onHandedOver };
+    this.#turnEnd.add(this);
+  }
+
+  /** Sends a whole response, whose head is written. */
+  send(): void {
+    const whole = this.#whole;
+    // Of a client that has left, `close` is reported.
+    if (whole === undefined || this.#response.destroyed) return;
+    this.#whole = undefined;
+    this.#response.end(whole.body, this.#onceTaken(whole.onHandedOver));
+    if (whole.onHandedOver === undefined) this.#flushing.note(this.#response);
   }
 
   end(onHandedOver?: () => void): void {
@@ -108,6 +123,7 @@ export class SocketClientResponse implements ClientResponse {
   }
 
   destroy(): void {
+    this.send();
     // The head leaves even so: without one, a client takes a broken response for a hub that cannot be reached.
     this.flushHead();
     this.#response.socket?.uncork();

@@ -24,7 +24,7 @@ import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
 import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
 
-export interface InferenceDeps extends Pick<ResponseOptions, "flushing"> {
+export interface InferenceDeps extends Pick<ResponseOptions, "flushing" | "turnEnd"> {
   world: World;
   inference: InferenceContext;
   limits: Limits;
@@ -110,7 +110,7 @@ class ArrivingRequest implements BodySink {
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
     const { requestId, surface, source, delivery, onMoved } = input;
-    const { inference, requestsStreamUsage, flushing } = deps;
+    const { inference, requestsStreamUsage, flushing, turnEnd } = deps;
     const onSettled = releaser(inference.bodies, this.#heldBytes);
     if (onMoved !== undefined && inference.dispatch.isLeaving?.(room.code) === true) {
       onSettled();
@@ -118,7 +118,7 @@ class ArrivingRequest implements BodySink {
     }
     const { errorShape } = surface;
     const client = new SocketClientResponse(request, response, {
-      ...{ requestId, errorShape, flushing, delivery },
+      ...{ requestId, errorShape, flushing, turnEnd, delivery },
     });
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.

@@ -50,7 +50,7 @@ function serveFromMaker(
   request: IncomingMessage,
   response: ServerResponse,
   input: StoredResponseInput & Pick<InferenceCall, "room"> & Pick<StoredResponseOptions, "maker">,
-  { inference, flushing }: InferenceDeps,
+  { inference, flushing, turnEnd }: InferenceDeps,
 ): void {
   const { room, maker } = input;
   const query = request.url?.split("?", 2)[1] ?? "";
@@ -59,7 +59,8 @@ function serveFromMaker(
   }
   const startedMs = inference.dispatch.nowMs() - input.ageMs;
   const client = new SocketClientResponse(request, response, {
-    ...{ requestId: input.requestId, errorShape: "openai", flushing, delivery: input.delivery },
+    ...{ requestId: input.requestId, errorShape: "openai", delivery: input.delivery },
+    ...{ flushing, turnEnd },
   });
   const dispatch = begin(inference, {
     requestId: input.requestId,
