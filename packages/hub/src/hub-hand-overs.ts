@@ -55,7 +55,7 @@ export class HandOvers {
   constructor(options: HandOverOptions) {
     this.#options = options;
     const { parts, hops, directory } = options;
-    const isOpen = (hubId: string) => hops.control.isOpen(hubId);
+    const isOpen = (hubId: string, bootId?: string) => hops.control.isOpen(hubId, bootId);
     this.events = new AwayEvents({
       ...{ homeOf: this.homeOf, isOpen, isUp: () => directory.isUp, nowMs: parts.nowMs },
       send: (hubId, event) => {

@@ -1,4 +1,4 @@
-import type { World } from "@roomhub/protocol";
+import { pause, type World } from "@roomhub/protocol";
 import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { RollCall } from "./cluster/hubs/roll-call.ts";
@@ -88,6 +88,7 @@ export class HubPlaces {
     const { parts, hops, homes, self, roll, handOvers } = this.#options;
     const entry = new EntryPlaces({
       ...{ ...parts, self, homes },
+      pause: (ms) => pause(parts.world, ms),
       hubOfSession: (session) => this.#hubOfSession(session),
       urlOf: (hubId) => roll.hubs.get(hubId)?.advertiseUrl,
       lost: (end, from) => {

@@ -145,10 +145,20 @@ describe("a request that its home did not live to end", () => {
 
   test("is not told to the run of a hub that ended with it, but to the next one", () => {
     const lab = startAway({ kind: "there", hub: one });
+    lab.isLinked = false;
     lab.events.lost(end, one);
     expect(lab.at(3_000)).toEqual([]);
     lab.home = { kind: "there", hub: { ...one, bootId: "a2" } };
     expect(lab.at(3_250)).toEqual(["llm.error 1 to aa"]);
+  });
+
+  test("is left to a home that lives: only the connection to it broke", () => {
+    const lab = startAway({ kind: "there", hub: one });
+    lab.events.lost(end, one);
+    expect(lab.at(2_500)).toEqual([]);
+    lab.isLinked = false;
+    lab.home = { kind: "here" };
+    expect(lab.at(20_000)).toEqual([]);
   });
 
   test("ends when those who watch the room can hear of it, however soon that is served", () => {

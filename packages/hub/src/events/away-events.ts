@@ -10,8 +10,8 @@ interface AwayEventsOptions {
   homeOf: (code: string) => Served | undefined;
   /** @returns false when there is no connection to that hub now */
   send: (hubId: string, event: RoomEvent) => boolean;
-  /** There is a connection to that hub. */
-  isOpen: (hubId: string) => boolean;
+  /** There is a connection to that hub. @param bootId - to that run of it; undefined for whichever there is */
+  isOpen: (hubId: string, bootId?: string) => boolean;
   /** The directory can be reached: this hub knows of which rooms it is the home. */
   isUp: () => boolean;
   /** One that came from elsewhere is an event of a room of this hub. */
@@ -53,6 +53,8 @@ const lostKeptMs = 60_000;
 /** The hub of a client says soon what became of it, unless that hub has ended. */
 const unsureMs = 2_000;
 const toldMs = 10_000;
+/** By now a home that lives has said itself how a request ended whose connection to it broke. */
+const saidByHomeMs = unsureMs + 500;
 
 /**
  * The events of rooms whose home is another hub, or is about to be: what still runs here has them, and what the home did
@@ -166,11 +168,15 @@ export class AwayEvents {
 
   #isPending(lost: Lost): boolean {
     const { end, from, sinceMs } = lost;
-    const { homeOf, send, publish, nowMs } = this.#options;
+    const { homeOf, isOpen, send, publish, nowMs } = this.#options;
     const home = homeOf(end.code);
     const isNext =
       home?.kind === "here" || (home !== undefined && home.hub.bootId !== from?.bootId);
-    if (!isNext) return nowMs() - sinceMs < lostKeptMs;
+    if (!isNext) {
+      const ageMs = nowMs() - sinceMs;
+      const lives = home !== undefined && isOpen(home.hub.hubId, home.hub.bootId);
+      return ageMs < (lives ? saidByHomeMs : lostKeptMs);
+    }
     if (home.kind === "there") return !send(home.hub.hubId, { ...end, isLost: true });
     if (lost.hereMs === undefined && !this.#endsOnce(end)) return false;
     lost.hereMs ??= nowMs();

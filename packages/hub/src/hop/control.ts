@@ -72,9 +72,10 @@ export class ControlSockets {
     this.#options = options;
   }
 
-  isOpen(hubId: string): boolean {
+  /** @param bootId - of the run that is meant; undefined for whichever there is */
+  isOpen(hubId: string, bootId?: string): boolean {
     const peer = this.#present.get(hubId);
-    if (peer?.socket === undefined) return false;
+    if (peer?.socket === undefined || (bootId ?? peer.hub.bootId) !== peer.hub.bootId) return false;
     return this.#nowMs() - peer.heardMs <= silentMs;
   }
 

@@ -19,6 +19,8 @@ export interface ExchangeDeps {
 }
 
 const maxInformational = 1_024;
+/** A kept socket that the provider had closed shows it within this time after a request was written. */
+const staleSocketMs = 1_000;
 /** A longer body is written beside its head, not copied behind it. */
 const maxJoinedBytes = 16 * 1024;
 /** What else stands in `content-encoding` (`none`, `utf-8`) changes no byte. RFC 9110 §8.4.1. */
@@ -38,6 +40,8 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   #phase: CallPhase = "connecting";
   #informational = 0;
   #hasReceived = false;
+  /** ms on the world's clock */
+  #sentMs = 0;
   #isAlone = false;
   #isBodyWritten = false;
   /** of a read that the sink did not take */
@@ -184,6 +188,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
       }, connectTimeoutMs);
     }
     this.#isBodyWritten = body !== "streamed";
+    this.#sentMs = world.monotonicMs();
     write(taken, head, body);
   }
 
@@ -222,9 +227,13 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
     if (this.#socket === undefined) this.#close();
   }
 
-  /** Contract §3: a kept socket that the provider had closed already. At most once: a new socket was not used before. */
+  /**
+   * Contract §3: a kept socket that the provider had closed already, which shows at once. One that closes later may have
+   * generated meanwhile. At most once: a new socket was not used before.
+   */
   #mayResend(error: NodeJS.ErrnoException | undefined): boolean {
     if (this.#isSettled || this.#hasReceived || this.#socket?.isReused !== true) return false;
+    if (this.#deps.world.monotonicMs() - this.#sentMs > staleSocketMs) return false;
     return error === undefined || error.code === "ECONNRESET" || error.code === "EPIPE";
   }
 

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts";
 import { httpResponse, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { ProviderClient } from "./provider-client.ts";
 
@@ -28,6 +29,21 @@ test("a kept socket that turns out closed is replaced once, unnoticed", async ()
   expect(got.log).toEqual(["head", "data", "end", "closed"]);
   expect(provider.sockets).toHaveLength(2);
   expect(provider.received).toHaveLength(3);
+});
+
+test("a kept socket that closes later than 1 s after the request was sent had the request: it is not sent again", async () => {
+  const world = new SimulatedWorld();
+  await using provider = await startRawProvider((socket, _data, index) => {
+    if (index === 0 && provider.received.length === 1) socket.write(httpResponse("{}"));
+    else void world.advance(1_001).then(() => socket.resetAndDestroy());
+  });
+  await using client = new ProviderClient({ ...options, world });
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  const got = record(client, { ...post, baseUrl: provider.baseUrl });
+  await got.closed;
+  expect(got.log).toEqual(["provider_disconnected", "closed"]);
+  expect(provider.sockets).toHaveLength(1);
+  expect(provider.received).toHaveLength(2);
 });
 
 test("the second try is the last", async () => {

@@ -63,6 +63,9 @@ function arriving(
       originOf: () => "http://hub.example",
     },
     nowMs: () => nowMs,
+    async pause(ms) {
+      said.push(`pauses for ${ms} ms`);
+    },
     hubOfSession: () => undefined,
     urlOf: () => undefined,
     lost: ({ code, payload: { requestId } }) => said.push(`${code} lost ${requestId}`),
@@ -113,6 +116,13 @@ test("what a hub did not take goes to the next home, and with it whether that on
     ...["req_1 piped to 3", "AB23CD not at 3", "waits"],
     ...["req_1 piped to 3, which must take it", "AB23CD not at 3", "waits", "served"],
   ]);
+});
+
+test("a home that did not take a request is not dialled again at once", async () => {
+  const { said, over } = arriving([there(3), there(3), { kind: "here" }], ["untaken", "untaken"]);
+  await over;
+  const piped = ["req_1 piped to 3", "AB23CD not at 3", "waits"];
+  expect(said).toEqual([...piped, "pauses for 100 ms", ...piped, "served"]);
 });
 
 test("hubs that each take the other one for the home are not asked for ever", async () => {

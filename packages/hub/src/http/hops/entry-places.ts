@@ -69,10 +69,14 @@ const ofSession = 0;
 /** Between two hubs that each take the other one for the home. */
 const findHomeMs = 15_000;
 
+/** A hub that takes no connection now, as one that is stopping, is not dialled again at once. */
+const sameHomeAgainMs = 100;
+
 export interface EntryPlacesDeps {
   self: HopHub;
   homes: Homes;
   nowMs: () => number;
+  pause: (ms: number) => Promise<void>;
   pipes: Pipes;
   peers: PeerReader;
   flushing: FlushingResponses;
@@ -235,16 +239,19 @@ export class EntryPlaces implements RoomPlaces {
 
   async #send(target: Arrival, first: Place, piped: Piped): Promise<void> {
     const { code, surface, isLasting, serve } = target;
-    const { self, homes, nowMs } = this.#deps;
+    const { self, homes, nowMs, pause } = this.#deps;
     if (surface !== undefined) this.#deps.refuseAtLimit(this.#underWay);
     if (!isLasting) this.#underWay += 1;
     const untilMs = nowMs() + findHomeMs;
     try {
       let place = first.kind === "wait" ? await homes.placed(code) : first;
+      let before: RoomHome | undefined;
       while (place.kind !== "here" || !piped.canBeServedHere()) {
         // What a home has read of its body and did not take comes to this hub as to any other.
         const home = place.kind === "there" ? place.home : { ...self, epoch: 0 };
         const mustTake = place.kind === "there" && place.mustTake;
+        if (!mustTake && isSame(home, before)) await pause(sameHomeAgainMs);
+        before = home;
         if ((await piped.pipe({ kind: "there", home, mustTake })) === "over") return;
         homes.notServedBy(code, home);
         if (nowMs() >= untilMs) throw homeUnknown(code);
@@ -276,6 +283,10 @@ export class EntryPlaces implements RoomPlaces {
     const client = { address, throttleKey, ownAddress, origin };
     return encodeHopFacts({ requestId, ageMs, epoch, mustTake, ...client });
   }
+}
+
+function isSame(home: RoomHome, before: RoomHome | undefined): boolean {
+  return home.hubId === before?.hubId && home.epoch === before.epoch;
 }
 
 function homeUnknown(code: string): HubError {
