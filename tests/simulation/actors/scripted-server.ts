@@ -1,0 +1,160 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Mood } from "../plan.ts";
+
+/** What a client asks of a scripted model server, as the text of its only message. */
+export interface Script {
+  tag: string;
+  tokens: number;
+  gapMs: number;
+}
+
+interface ChatRequest {
+  messages?: { content: string }[];
+  stream?: boolean;
+}
+
+/** One generation, from the server's side. */
+export interface Generation {
+  tag: string;
+  server: string;
+  beganMs: number;
+  endedMs: number | undefined;
+  end: "complete" | "cancelled" | "broken" | "running";
+}
+
+/** The text that a script leads to, wherever it is generated. */
+export function textOf({ tag, tokens }: Script): string {
+  return Array.from({ length: tokens }, (_, index) => wordOf(tag, index)).join("");
+}
+
+function wordOf(tag: string, index: number): string {
+  return `${tag}.${index} `;
+}
+
+/** A model server that does what each request says, and keeps a record of what it generated. */
+export class ScriptedServer {
+  readonly name: string;
+  readonly generations: Generation[] = [];
+  mood: Mood | undefined;
+  mostAtOnce = 0;
+  readonly #model: string;
+  readonly #nowMs: () => number;
+  #running = 0;
+
+  constructor(name: string, model: string, nowMs: () => number) {
+    this.name = name;
+    this.#model = model;
+    this.#nowMs = nowMs;
+  }
+
+  /** To be called on its machine, again after a restart. */
+  listen(port: number): void {
+    createServer((request, response) => this.#serve(request, response)).listen(port);
+  }
+
+  /** Its process has ended, and with it what it generated. */
+  killed(): void {
+    this.#running = 0;
+    for (const generation of this.generations) {
+      if (generation.end !== "running") continue;
+      generation.end = "broken";
+      generation.endedMs = this.#nowMs();
+    }
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    if (this.mood === "down") return void request.socket.destroy();
+    if (this.mood === "loading")
+      return sendJson(response, 503, {
+        error: { message: "Loading model", type: "unavailable_error", code: 503 },
+      });
+    if (this.mood === "unauthorised")
+      return sendJson(response, 401, { error: { message: "no key" } });
+    if (request.url === "/v1/models") {
+      return sendJson(response, 200, {
+        object: "list",
+        data: [{ id: this.#model, object: "model" }],
+      });
+    }
+    if (request.url !== "/v1/chat/completions")
+      return sendJson(response, 404, { error: { message: "no such path" } });
+    if (this.mood === "overloaded")
+      return sendJson(response, 503, { error: { message: "too many requests" } });
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => this.#generate(Buffer.concat(parts).toString(), response));
+  }
+
+  #generate(body: string, response: ServerResponse): void {
+    const { messages, stream } = JSON.parse(body) as ChatRequest;
+    const [message] = messages ?? [];
+    // An agent finds out with an empty request which paths there are.
+    if (message === undefined)
+      return sendJson(response, 400, { error: { message: "no messages" } });
+    const script = JSON.parse(message.content) as Script;
+    const generation: Generation = {
+      tag: script.tag,
+      server: this.name,
+      beganMs: this.#nowMs(),
+      endedMs: undefined,
+      end: "running",
+    };
+    this.generations.push(generation);
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
+    let timer: NodeJS.Timeout | undefined;
+    const end = (how: Generation["end"]) => {
+      if (generation.end !== "running") return;
+      generation.end = how;
+      generation.endedMs = this.#nowMs();
+      this.#running--;
+      clearTimeout(timer);
+    };
+    response.on("close", () => end("cancelled"));
+    let index = 0;
+    const next = (): void => {
+      if (generation.end !== "running") return;
+      if (this.mood === "breaks" && index > script.tokens / 2) {
+        end("broken");
+        response.destroy();
+        return;
+      }
+      if (index < script.tokens) {
+        if (stream === true)
+          response.write(chunkOf(script.tag, this.#model, wordOf(script.tag, index)));
+        index++;
+        timer = setTimeout(next, script.gapMs);
+        return;
+      }
+      end("complete");
+      if (stream === true) response.end(lastChunkOf(script.tag, this.#model));
+      else sendJson(response, 200, completionOf(script, this.#model));
+    };
+    if (stream === true) response.writeHead(200, { "content-type": "text/event-stream" });
+    timer = setTimeout(next, script.gapMs);
+  }
+}
+
+function chunkOf(id: string, model: string, content: string): string {
+  const choices = [{ index: 0, delta: { content }, finish_reason: null }];
+  return `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created: 1, model, choices })}\n\n`;
+}
+
+function lastChunkOf(id: string, model: string): string {
+  const choices = [{ index: 0, delta: {}, finish_reason: "stop" }];
+  return `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created: 1, model, choices })}\n\ndata: [DONE]\n\n`;
+}
+
+function completionOf(script: Script, model: string): object {
+  const message = { role: "assistant", content: textOf(script) };
+  const choices = [{ index: 0, message, finish_reason: "stop" }];
+  return { id: script.tag, object: "chat.completion", created: 1, model, choices };
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+  });
+  response.end(text);
+}

@@ -1,0 +1,102 @@
+import { request } from "node:http";
+import type { PlannedRequest } from "../plan.ts";
+import { type Script } from "./scripted-server.ts";
+
+/** How a request ended for its client. */
+export interface Outcome {
+  tag: string;
+  isStream: boolean;
+  /** `refused`: no connection; `cut`: it broke before the response was whole; `left`: the client closed it */
+  end: "complete" | "error" | "cut" | "left" | "refused" | "open";
+  status: number | undefined;
+  requestId: string | undefined;
+  /** of the error body or frame */
+  code: string | undefined;
+  text: string;
+  sentMs: number;
+  endedMs: number | undefined;
+}
+
+/** Sends it from the machine that runs now. */
+export function sendPlanned(
+  planned: PlannedRequest,
+  at: { host: string; port: number; room: string },
+  nowMs: () => number,
+): Outcome {
+  const { tag, tokens, gapMs, isStream, selector: model, leavesAfterMs } = planned;
+  const script: Script = { tag, tokens, gapMs };
+  const outcome: Outcome = {
+    ...{ tag, isStream, end: "open", status: undefined, requestId: undefined, code: undefined },
+    ...{ text: "", sentMs: nowMs(), endedMs: undefined },
+  };
+  const finish = (end: Outcome["end"]): void => {
+    if (outcome.end !== "open") return;
+    outcome.end = end;
+    outcome.endedMs = nowMs();
+  };
+  const messages = [{ role: "user", content: JSON.stringify(script) }];
+  const body = JSON.stringify({ model, messages, stream: isStream });
+  const sent = request({
+    ...{ host: at.host, port: at.port, method: "POST", agent: false },
+    path: `/rooms/${at.room}/v1/chat/completions`,
+    headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+  });
+  sent.on("error", () =>
+    finish(sent.reusedSocket || sent.socket?.connecting === false ? "cut" : "refused"),
+  );
+  sent.on("response", (response) => {
+    outcome.status = response.statusCode;
+    outcome.requestId = String(response.headers["x-request-id"]);
+    let bytes = "";
+    response.setEncoding("utf8");
+    response.on("data", (part: string) => {
+      bytes += part;
+    });
+    response.on("error", () => finish("cut"));
+    response.on("close", () => {
+      readInto(outcome, bytes);
+      const isWhole = response.complete && (!isStream || bytes.includes("data: [DONE]"));
+      if (outcome.code !== undefined || (outcome.status ?? 0) >= 400) finish("error");
+      else finish(isWhole ? "complete" : "cut");
+    });
+  });
+  sent.end(body);
+  if (leavesAfterMs !== undefined) {
+    setTimeout(() => {
+      finish("left");
+      sent.destroy();
+    }, leavesAfterMs);
+  }
+  return outcome;
+}
+
+interface Frame {
+  choices?: { delta?: { content?: string }; message?: { content?: string } }[];
+  error?: { code?: string };
+}
+
+function readInto(outcome: Outcome, bytes: string): void {
+  const frames = bytes.trimStart().startsWith("{") ? [bytes] : eventsOf(bytes);
+  for (const text of frames) {
+    const frame = parse(text);
+    const [choice] = frame?.choices ?? [];
+    outcome.text += choice?.delta?.content ?? choice?.message?.content ?? "";
+    if (frame?.error !== undefined) outcome.code = frame.error.code ?? "unnamed";
+  }
+}
+
+function eventsOf(bytes: string): string[] {
+  return bytes
+    .split("\n")
+    .filter((line) => line.startsWith("data: ") && line !== "data: [DONE]")
+    .map((line) => line.slice(6));
+}
+
+function parse(text: string): Frame | undefined {
+  try {
+    return JSON.parse(text) as Frame;
+  } catch {
+    // A response that was cut ends anywhere.
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+import { installPlatform } from "./platform/install.ts";
+import type { BatchOptions, HistoryResult } from "./result.ts";
+
+// Before the product is loaded: modules keep what they import.
+installPlatform();
+const { createHub, memoryRoomStore } = await import("@roomhub/hub");
+const { createParticipant } = await import("@roomhub/participant");
+const { createMemoryCluster } =
+  await import("../../packages/hub/src/cluster/memory-cluster.fixture.ts");
+const { drawPlan } = await import("./plan.ts");
+const { History } = await import("./history.ts");
+const { everythingRecovered } = await import("./checkers/recovery.ts");
+const { checkers } = await import("./checkers/index.ts");
+const { detailsOf } = await import("./details.ts");
+
+const product = { createHub, memoryRoomStore, createParticipant, createMemoryCluster };
+const options = JSON.parse(process.argv[2] ?? "") as BatchOptions;
+const { seed: first, count, untilMs = Number.POSITIVE_INFINITY, trace, details } = options;
+
+for (let seed = first; seed < first + count && Date.now() < untilMs; seed++) {
+  const drawn = drawPlan(seed);
+  const kept = options.faults ?? [...drawn.faults.keys()];
+  const { history, problems } = await runWith(kept, trace);
+  const needed = problems.length > 0 && options.faults === undefined ? await shrink(kept) : kept;
+  const result: HistoryResult = {
+    ...{ seed, digest: history.scheduler.digest, steps: history.scheduler.steps, problems },
+    simulatedMs: history.scheduler.nowMs,
+    requests: drawn.requests.length,
+    faults: kept.length,
+    needed: problems.length === 0 ? [] : needed.map((index) => [index, drawn.faults[index]!]),
+  };
+  if (details) print(detailsOf(history));
+  print(JSON.stringify(result));
+
+  async function runWith(indexes: readonly number[], isTraced: boolean) {
+    const faults = drawn.faults.filter((_fault, index) => indexes.includes(index));
+    const run = new History({ ...drawn, faults }, product);
+    if (isTraced) run.scheduler.onTrace = print;
+    await run.run((history) => everythingRecovered(history).length === 0);
+    const found = Object.entries(checkers).flatMap(([name, check]) =>
+      check(run).map((problem) => `${name}: ${problem}`),
+    );
+    return { history: run, problems: found };
+  }
+
+  /** Leaves out faults, one after the other, as long as something does not hold without them. */
+  async function shrink(indexes: readonly number[]): Promise<readonly number[]> {
+    let remaining = indexes;
+    for (const index of indexes) {
+      const fewer = remaining.filter((one) => one !== index);
+      const without = await runWith(fewer, false);
+      if (without.problems.length > 0) remaining = fewer;
+    }
+    return remaining;
+  }
+}
+process.exit(0);
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,23 @@
+import { textOf } from "../actors/scripted-server.ts";
+import type { History } from "../history.ts";
+
+/** A client has what the model server generated: all of it, or its beginning where the response ended early. */
+export function bytesAreTheServers({ plan, outcomes, agents }: History): string[] {
+  const generations = agents.flatMap(({ server }) => server.generations);
+  return outcomes.flatMap((outcome) => {
+    const { tag, text, end } = outcome;
+    const planned = plan.requests.find((request) => request.tag === tag)!;
+    const whole = textOf(planned);
+    if (end === "complete" && text !== whole)
+      return [`${tag} is complete and has ${text.length} of ${whole.length} characters`];
+    if (!whole.startsWith(text))
+      return [`${tag} has text that its model server did not send: ${text.slice(0, 80)}`];
+    if (
+      end === "complete" &&
+      !generations.some((one) => one.tag === tag && one.end === "complete")
+    ) {
+      return [`${tag} is complete, and no model server completed it`];
+    }
+    return [];
+  });
+}

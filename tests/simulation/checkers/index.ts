@@ -1,0 +1,19 @@
+import type { History } from "../history.ts";
+import { bytesAreTheServers } from "./bytes.ts";
+import { eventsInOneOrder } from "./events.ts";
+import { everyRequestEndsOnce } from "./ends.ts";
+import { everythingRecovered } from "./recovery.ts";
+import { nothingWasThrown } from "./bugs.ts";
+import { nothingSpins } from "./spinning.ts";
+import { slotsAreKept } from "./slots.ts";
+
+/** What must hold of every history: each returns what does not, in words. */
+export const checkers: Readonly<Record<string, (history: History) => string[]>> = {
+  "every request ends once": everyRequestEndsOnce,
+  "bytes are the model server's": bytesAreTheServers,
+  "events come in one order": eventsInOneOrder,
+  "slots are kept": slotsAreKept,
+  "everything recovers": everythingRecovered,
+  "nothing spins": nothingSpins,
+  "nothing is thrown": nothingWasThrown,
+};

@@ -1,0 +1,397 @@
+import type { createHub, Hub, memoryRoomStore } from "@roomhub/hub";
+import type { createParticipant, Participant } from "@roomhub/participant";
+import type {
+  createMemoryCluster,
+  MemoryDirectory,
+} from "../../packages/hub/src/cluster/memory-cluster.fixture.ts";
+import { EventWatcher } from "./actors/event-watcher.ts";
+import { ScriptedServer } from "./actors/scripted-server.ts";
+import { type Outcome, sendPlanned } from "./actors/simulated-client.ts";
+import type { Fault, Plan, PlannedRequest } from "./plan.ts";
+import { usePlatform } from "./platform/install.ts";
+import { Network } from "./platform/network.ts";
+import { Machine, Scheduler } from "./platform/scheduler.ts";
+
+/** The product, loaded after the platform was replaced. */
+export interface Product {
+  createHub: typeof createHub;
+  memoryRoomStore: typeof memoryRoomStore;
+  createParticipant: typeof createParticipant;
+  createMemoryCluster: typeof createMemoryCluster;
+}
+
+const hubPort = 5050;
+const modelPort = 8080;
+
+/** How long everything may take to be as before once the last fault has ended. */
+const recoveryMs = 120_000;
+
+/** What a hub said of a participant after everything had recovered. */
+export interface ListedParticipant {
+  id: string;
+  status: string;
+  connection: { connected: boolean; readiness: string; problem?: string };
+  load: { active: number; queued: number };
+}
+
+interface HubProcess {
+  readonly machine: Machine;
+  hub: Hub | undefined;
+  directory: MemoryDirectory | undefined;
+  readonly log: string[];
+  /** how often it was killed */
+  kills: number;
+}
+
+interface AgentProcess {
+  readonly machine: Machine;
+  readonly id: string;
+  readonly model: string;
+  readonly slots: number;
+  readonly server: ScriptedServer;
+  participant: Participant | undefined;
+  starts: number;
+}
+
+/** One run of the whole system from a plan, and what was seen of it. */
+export class History {
+  readonly plan: Plan;
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly hubs: HubProcess[] = [];
+  readonly agents: AgentProcess[] = [];
+  readonly watchers: EventWatcher[] = [];
+  readonly outcomes: Outcome[] = [];
+  /** by hub, once all is over; undefined when it did not respond */
+  readonly listings: (ListedParticipant[] | undefined)[] = [];
+  /** what the code of the product threw without anyone catching it */
+  readonly bugs: string[] = [];
+  roomCode = "";
+  /** what the room's own and the participants' secrets look like is never in an event or a log */
+  readonly secrets: string[] = [];
+  readonly #product: Product;
+  readonly #cluster: ReturnType<Product["createMemoryCluster"]>;
+  readonly #stores = new Map<string, ReturnType<Product["memoryRoomStore"]>>();
+  readonly #clients: Machine[];
+
+  constructor(plan: Plan, product: Product) {
+    this.plan = plan;
+    this.#product = product;
+    this.scheduler = new Scheduler(plan.seed);
+    this.network = new Network(this.scheduler);
+    let next = 1;
+    const machine = (name: string): Machine => {
+      const made = new Machine(name, `10.0.0.${next++}`);
+      this.network.add(made);
+      return made;
+    };
+    for (const name of plan.hubs) {
+      const process = { machine: machine(name), hub: undefined, directory: undefined };
+      this.hubs.push({ ...process, log: [], kills: 0 });
+    }
+    const nowMs = () => this.scheduler.nowMs;
+    for (const { name, model, slots } of plan.agents) {
+      const server = new ScriptedServer(name, model, nowMs);
+      this.agents.push({
+        ...{ machine: machine(name), id: name, model, slots, server },
+        ...{ participant: undefined, starts: 0 },
+      });
+    }
+    this.#clients = plan.clients.map(machine);
+    this.#cluster = product.createMemoryCluster();
+  }
+
+  /**
+   * Runs it to its end.
+   *
+   * @param hasRecovered - judges the listings, which are read until it is true or the time for that is over
+   */
+  async run(hasRecovered: (history: History) => boolean): Promise<void> {
+    const onBug = (error: unknown): void => void this.bugs.push(inWords(error));
+    process.on("unhandledRejection", onBug);
+    process.on("uncaughtException", onBug);
+    usePlatform({ scheduler: this.scheduler, network: this.network });
+    try {
+      await this.#begin();
+      await this.#live();
+      await this.#recover(hasRecovered);
+      await this.#end();
+    } finally {
+      usePlatform(undefined);
+      process.off("unhandledRejection", onBug);
+      process.off("uncaughtException", onBug);
+    }
+  }
+
+  async #begin(): Promise<void> {
+    for (const hub of this.hubs) await this.#startHub(hub);
+    await this.scheduler.runUntil(1_000);
+    const [first] = this.hubs;
+    await this.#on(this.#clients[0]!, "create room", async () => {
+      const response = await fetch(`${urlOf(first!.machine)}/rooms`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ name: "simulated" }),
+      });
+      const { room } = (await response.json()) as { room: { code: string } };
+      this.roomCode = room.code;
+    });
+    await this.scheduler.runUntil(2_000);
+    for (const [index, { machine }] of this.hubs.entries()) {
+      const path = `${index % 2 === 0 ? "/v1" : ""}/rooms/${this.roomCode}/events`;
+      const watcher = new EventWatcher(
+        { host: machine.address, port: hubPort, path },
+        () => this.scheduler.nowMs,
+      );
+      this.watchers.push(watcher);
+      await this.#on(this.#clients[0]!, "watch", () => watcher.watch());
+    }
+    for (const agent of this.agents) {
+      await this.#on(agent.machine, "model server", () => agent.server.listen(modelPort));
+      await this.#startAgent(agent);
+    }
+  }
+
+  async #live(): Promise<void> {
+    const { requests, faults, healMs } = this.plan;
+    const steps = [
+      ...requests.map((planned) => ({ atMs: planned.atMs, act: () => this.#send(planned) })),
+      ...faults.flatMap((fault) => this.#stepsOf(fault)),
+    ].toSorted((one, other) => one.atMs - other.atMs);
+    for (const { atMs, act } of steps) {
+      await this.scheduler.runUntil(atMs);
+      await act();
+    }
+    await this.scheduler.runUntil(healMs);
+  }
+
+  async #recover(hasRecovered: (history: History) => boolean): Promise<void> {
+    this.network.healAll();
+    const untilMs = this.scheduler.nowMs + recoveryMs;
+    while (this.scheduler.nowMs < untilMs) {
+      await this.scheduler.runUntil(this.scheduler.nowMs + 2_000);
+      if (this.outcomes.some(({ end }) => end === "open")) continue;
+      await this.#list();
+      if (hasRecovered(this)) break;
+    }
+    // Events of the last ends, also of those that a home keeps to itself for a while.
+    await this.scheduler.runUntil(this.scheduler.nowMs + 10_000);
+    await this.#list();
+  }
+
+  /** What each hub says of the room. */
+  async #list(): Promise<void> {
+    for (const [index, { machine }] of this.hubs.entries()) {
+      this.listings[index] = undefined;
+      await this.#on(this.#clients[0]!, "list", async () => {
+        const url = `${urlOf(machine)}/rooms/${this.roomCode}/participants`;
+        // A hub that does not respond is what is to be found out.
+        const response = await fetch(url).catch(() => undefined);
+        const list = (await response?.json()) as { participants?: ListedParticipant[] } | undefined;
+        this.listings[index] = list?.participants;
+      });
+    }
+    await this.scheduler.runUntil(this.scheduler.nowMs + 1_000);
+  }
+
+  async #end(): Promise<void> {
+    for (const { machine, participant } of this.agents) {
+      await this.#on(machine, "leave", () => void participant?.close({ drainMs: 0 }));
+    }
+    for (const hub of this.hubs) {
+      await this.#on(hub.machine, "close", () => void hub.hub?.close());
+    }
+    await this.scheduler.runUntil(this.scheduler.nowMs + 20_000);
+  }
+
+  async #startHub(process: HubProcess): Promise<void> {
+    const { machine, log } = process;
+    let store = this.#stores.get(machine.name);
+    if (store === undefined) {
+      store = this.#product.memoryRoomStore();
+      this.#stores.set(machine.name, store);
+    }
+    await this.#on(machine, "start", async () => {
+      const directory =
+        this.hubs.length === 1
+          ? undefined
+          : this.#cluster.directory({
+              nowMs: () => this.scheduler.nowMs,
+              // In the step of the hub that is to see it, not of the one that made the change.
+              deliver: (action) => void this.scheduler.schedule(machine, 1, "directory", action),
+            });
+      process.directory = directory;
+      const hub = this.#product.createHub({
+        host: machine.address,
+        port: hubPort,
+        direct: false,
+        store,
+        logFormat: "text",
+        writeLog: (lines) => void log.push(lines),
+        ...(directory === undefined
+          ? {}
+          : { cluster: { directory, secret: clusterSecret, advertiseUrl: urlOf(machine) } }),
+      });
+      process.hub = hub;
+      await hub.listen();
+    });
+  }
+
+  async #startAgent(agent: AgentProcess): Promise<void> {
+    const { machine, id, model, slots } = agent;
+    // With the hub that the agent was given: any of them.
+    const hub = this.hubs[agent.starts++ % this.hubs.length]!;
+    await this.#on(machine, "start", () => {
+      const participant = this.#product.createParticipant({
+        hubUrl: urlOf(hub.machine),
+        room: this.roomCode,
+        ...{ id, nickname: id, model, config: { maxConcurrency: slots } },
+        endpoint: `http://127.0.0.1:${modelPort}/v1`,
+        env: {},
+      });
+      agent.participant = participant;
+      void participant.start().catch(() => {});
+    });
+  }
+
+  #send(planned: PlannedRequest): Promise<void> {
+    const client = this.#clients[planned.client]!;
+    const { address } = this.hubs[planned.hub]!.machine;
+    const at = { host: address, port: hubPort, room: this.roomCode };
+    return this.#on(client, "send", () => {
+      this.outcomes.push(sendPlanned(planned, at, () => this.scheduler.nowMs));
+    });
+  }
+
+  #stepsOf(fault: Fault): { atMs: number; act: () => Promise<void> | void }[] {
+    const { atMs } = fault;
+    switch (fault.kind) {
+      case "reset":
+        return [{ atMs, act: () => this.#reset(fault.machine, fault.nth) }];
+      case "clock":
+        return [
+          { atMs, act: () => void (this.#machine(fault.machine).wallOffsetMs += fault.byMs) },
+        ];
+      case "cut": {
+        const [one, other] = [this.#machine(fault.one), this.#machine(fault.other)];
+        if (one === other) return [];
+        return [
+          { atMs, act: () => this.network.cut(one, other) },
+          { atMs: atMs + fault.forMs, act: () => this.network.heal(one, other) },
+        ];
+      }
+      case "freeze": {
+        const machine = this.#machine(fault.machine);
+        const act = () => {
+          machine.frozenUntilMs = Math.max(machine.frozenUntilMs, atMs + fault.forMs);
+        };
+        return [{ atMs, act }];
+      }
+      case "kill":
+      case "stop": {
+        const end =
+          fault.kind === "kill" ? () => this.#kill(fault.machine) : () => this.#stop(fault.machine);
+        return [
+          { atMs, act: end },
+          { atMs: atMs + fault.forMs, act: () => this.#restart(fault.machine) },
+        ];
+      }
+      case "slow network": {
+        const { weather } = this.network;
+        return [
+          { atMs, act: () => void (weather.mostMs = fault.mostMs) },
+          { atMs: atMs + fault.forMs, act: () => void (weather.mostMs = 1) },
+        ];
+      }
+      case "model server": {
+        const server = this.agents.find(({ machine }) => machine.name === fault.machine)?.server;
+        return [
+          { atMs, act: () => void (server!.mood = fault.mood) },
+          { atMs: atMs + fault.forMs, act: () => void (server!.mood = undefined) },
+        ];
+      }
+      case "no directory": {
+        const hub = this.hubs.find(({ machine }) => machine.name === fault.machine)!;
+        return [
+          { atMs, act: () => this.#on(hub.machine, "cut off", () => hub.directory?.cutOff()) },
+          {
+            atMs: atMs + fault.forMs,
+            act: () => this.#on(hub.machine, "heal", () => hub.directory?.heal()),
+          },
+        ];
+      }
+    }
+  }
+
+  #reset(name: string, nth: number): void {
+    const open = this.network.sockets.filter(
+      ({ machine, peer }) => machine.name === name && peer !== undefined,
+    );
+    open[nth % Math.max(1, open.length)]?.break();
+  }
+
+  #kill(name: string): void {
+    const machine = this.#machine(name);
+    machine.boot++;
+    machine.frozenUntilMs = 0;
+    this.network.processEnded(machine);
+    const hub = this.hubs.find((one) => one.machine === machine);
+    if (hub !== undefined) {
+      hub.kills++;
+      hub.directory?.cutOff();
+      hub.hub = undefined;
+    }
+    const agent = this.agents.find((one) => one.machine === machine);
+    if (agent !== undefined) {
+      agent.participant = undefined;
+      agent.server.killed();
+    }
+  }
+
+  async #stop(name: string): Promise<void> {
+    const machine = this.#machine(name);
+    const hub = this.hubs.find((one) => one.machine === machine);
+    const agent = this.agents.find((one) => one.machine === machine);
+    await this.#on(machine, "stop", () => {
+      void hub?.hub?.close();
+      void agent?.participant?.close();
+    });
+  }
+
+  /** What has not ended in order by then is killed. */
+  async #restart(name: string): Promise<void> {
+    const machine = this.#machine(name);
+    const hub = this.hubs.find((one) => one.machine === machine);
+    const agent = this.agents.find((one) => one.machine === machine);
+    this.#kill(name);
+    if (hub !== undefined) await this.#startHub(hub);
+    if (agent !== undefined) {
+      await this.#on(machine, "model server", () => agent.server.listen(modelPort));
+      await this.#startAgent(agent);
+    }
+  }
+
+  #machine(name: string): Machine {
+    for (const machine of this.network.machines) if (machine.name === name) return machine;
+    throw new Error(`no machine ${name}`);
+  }
+
+  /** A step of a machine: what it starts runs on it. */
+  async #on(machine: Machine, what: string, task: () => Promise<unknown> | void): Promise<void> {
+    await this.scheduler.run(machine, what, () => {
+      void Promise.resolve(task()).catch((error: unknown) => {
+        this.bugs.push(`${machine.name}, ${what}: ${inWords(error)}`);
+      });
+    });
+  }
+}
+
+const clusterSecret = Buffer.alloc(32, "simulation");
+
+function urlOf({ address }: Machine): string {
+  return `http://${address}:${hubPort}`;
+}
+
+function inWords(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,120 @@
+import { createRandom } from "../faults/seeded-random.ts";
+
+/** One request of a client, as the seed drew it. */
+export interface PlannedRequest {
+  tag: string;
+  atMs: number;
+  /** index of the client's machine */
+  client: number;
+  /** index of the hub that it dials */
+  hub: number;
+  selector: string;
+  isStream: boolean;
+  tokens: number;
+  gapMs: number;
+  /** the client leaves so long after it has sent the request; undefined: it stays */
+  leavesAfterMs: number | undefined;
+}
+
+/** What goes wrong, when, and for how long. Machines are named as in {@link Plan}. */
+export type Fault = { atMs: number } & (
+  | { kind: "reset"; machine: string; nth: number }
+  | { kind: "cut"; one: string; other: string; forMs: number }
+  | { kind: "freeze"; machine: string; forMs: number }
+  | { kind: "kill"; machine: string; forMs: number }
+  | { kind: "stop"; machine: string; forMs: number }
+  | { kind: "slow network"; mostMs: number; forMs: number }
+  | { kind: "clock"; machine: string; byMs: number }
+  | { kind: "model server"; machine: string; mood: Mood; forMs: number }
+  | { kind: "no directory"; machine: string; forMs: number }
+);
+
+/** What a model server does instead of serving. */
+export type Mood = "down" | "overloaded" | "loading" | "breaks" | "unauthorised";
+
+/** A history before it happens. The same seed gives the same plan. */
+export interface Plan {
+  seed: number;
+  hubs: string[];
+  agents: { name: string; model: string; slots: number }[];
+  clients: string[];
+  requests: PlannedRequest[];
+  faults: Fault[];
+  /** when the last fault has ended and everything may recover */
+  healMs: number;
+}
+
+/** Begins after the room and its participants are there. */
+const loadFromMs = 5_000;
+
+export function drawPlan(seed: number): Plan {
+  const random = createRandom(seed * 2 + 1);
+  const below = (bound: number) => Math.floor(random() * bound);
+  const oneOf = <T>(items: readonly T[]): T => items[below(items.length)]!;
+  const hubs = names("hub", random() < 0.5 ? 1 : 2 + below(2));
+  const agents = names("agent", 1 + below(3)).map((name) => ({
+    name,
+    model: oneOf(["tiny", "large"]),
+    slots: 1 + below(3),
+  }));
+  const clients = names("client", 1 + below(3));
+  const loadMs = 5_000 + below(40_000);
+  const requests = Array.from({ length: 5 + below(30) }, (_, index): PlannedRequest => {
+    return {
+      tag: `r${index}`,
+      atMs: loadFromMs + below(loadMs),
+      client: below(clients.length),
+      hub: below(hubs.length),
+      selector: oneOf([
+        "*",
+        oneOf(agents).model,
+        oneOf(agents).name,
+        `model:${oneOf(agents).model}`,
+      ]),
+      isStream: random() < 0.7,
+      tokens: 1 + below(oneOf([3, 30, 200])),
+      gapMs: below(oneOf([2, 50, 400])),
+      leavesAfterMs: random() < 0.15 ? below(8_000) : undefined,
+    };
+  });
+  const machines = [...hubs, ...agents.map(({ name }) => name)];
+  const all = [...machines, ...clients];
+  const faults = Array.from({ length: below(7) }, (): Fault => {
+    const atMs = loadFromMs + below(loadMs);
+    const forMs = below(oneOf([500, 5_000, 40_000]));
+    const machine = oneOf(machines);
+    const kinds: readonly Fault["kind"][] = [
+      ...(["reset", "reset", "cut", "freeze", "kill", "stop", "slow network", "clock"] as const),
+      ...(["model server", "model server"] as const),
+      ...(hubs.length > 1 ? (["no directory"] as const) : []),
+    ];
+    const kind = oneOf(kinds);
+    switch (kind) {
+      case "reset":
+        return { kind, atMs, machine: oneOf(all), nth: below(1_000) };
+      case "cut":
+        return { kind, atMs, one: machine, other: oneOf(all), forMs };
+      case "freeze":
+      case "kill":
+      case "stop":
+        return { kind, atMs, machine, forMs };
+      case "slow network":
+        return { kind, atMs, mostMs: 1 + below(400), forMs };
+      case "clock":
+        return { kind, atMs, machine, byMs: below(7_200_000) - 3_600_000 };
+      case "model server": {
+        const moods = ["down", "overloaded", "loading", "breaks", "unauthorised"] as const;
+        return { kind, atMs, machine: oneOf(agents).name, mood: oneOf(moods), forMs };
+      }
+      case "no directory":
+        return { kind, atMs, machine: oneOf(hubs), forMs };
+    }
+  });
+  const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
+  const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;
+  return { seed, hubs, agents, clients, requests, faults, healMs };
+}
+
+function names(kind: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${kind}-${index + 1}`);
+}

@@ -1,0 +1,42 @@
+import type { Fault } from "./plan.ts";
+
+/** What a process that runs histories is to do. */
+export interface BatchOptions {
+  /** of the first history */
+  seed: number;
+  count: number;
+  /** epoch ms: no history begins later; undefined: all run */
+  untilMs: number | undefined;
+  /** the faults of each plan that happen, by index; undefined for all */
+  faults: number[] | undefined;
+  trace: boolean;
+  details: boolean;
+}
+
+/** What came of one history. */
+export interface HistoryResult {
+  seed: number;
+  /** of everything that happened, in its order: the same for the same seed and code */
+  digest: string;
+  steps: number;
+  simulatedMs: number;
+  requests: number;
+  faults: number;
+  /** what does not hold, each with the name of its checker */
+  problems: string[];
+  /** the faults without which it would hold, with their indexes; empty when it holds */
+  needed: [number, Fault][];
+}
+
+/** Lines for people. The first one of a failure is the command that repeats it. */
+export function inWords({ seed, digest, problems, needed }: HistoryResult): string {
+  if (problems.length === 0) return `seed ${seed}: ${digest}\n`;
+  const indexes = needed.map(([index]) => index).join(",");
+  const only = indexes === "" ? "" : ` --faults ${indexes}`;
+  const lines = [
+    `npm run simulate -- --histories 1 --seed ${seed}${only} --details`,
+    ...needed.map(([, fault]) => `  fault ${JSON.stringify(fault)}`),
+    ...problems.slice(0, 8).map((problem) => `  ${problem}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,99 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { type BatchOptions, type HistoryResult, inWords } from "./result.ts";
+
+const usage = `npm run simulate -- [options]
+
+  --histories N   how many histories, 100 by default
+  --minutes N     as many histories as fit in this time, fractions too, instead of a number
+  --seed S        of the first history, 1 by default; the next one has the next seed
+  --faults I,J    only these faults of each plan, counted from 0
+  --trace         every step
+  --details       what each client and each watcher saw
+  --quiet         only what does not hold, and the sum
+`;
+
+/** So many histories run in one process: what a killed process of a history held stays in memory. */
+const batchSize = 50;
+
+const { values } = parseArgs({
+  options: {
+    histories: { type: "string", default: "100" },
+    minutes: { type: "string" },
+    seed: { type: "string", default: "1" },
+    faults: { type: "string" },
+    trace: { type: "boolean", default: false },
+    details: { type: "boolean", default: false },
+    quiet: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+
+const startMs = performance.now();
+const untilMs =
+  values.minutes === undefined ? undefined : startMs + Number(values.minutes) * 60_000;
+const sum = { histories: 0, requests: 0, faults: 0, steps: 0, simulatedMs: 0, failed: 0 };
+let seed = Number(values.seed);
+const lastSeed = untilMs === undefined ? seed + Number(values.histories) : Number.POSITIVE_INFINITY;
+
+const isInTime = () => untilMs === undefined || performance.now() < untilMs;
+
+while (seed < lastSeed && isInTime()) {
+  const count = Math.min(batchSize, lastSeed - seed);
+  await runBatch({
+    ...{
+      seed,
+      count,
+      untilMs: untilMs === undefined ? undefined : Date.now() + untilMs - performance.now(),
+    },
+    ...{
+      faults: values.faults?.split(",").map(Number),
+      trace: values.trace,
+      details: values.details,
+    },
+  });
+  seed += count;
+}
+
+const seconds = (performance.now() - startMs) / 1_000;
+const hours = sum.simulatedMs / 3_600_000;
+process.stdout.write(
+  `${sum.histories} histories, ${hours.toFixed(1)} simulated hours, ${sum.requests} requests, ` +
+    `${sum.faults} faults, ${sum.steps} steps: ${sum.failed} failed, in ${seconds.toFixed(1)} s\n`,
+);
+process.exitCode = sum.failed === 0 ? 0 : 1;
+
+/** @throws Error when the process ends without having run its histories */
+async function runBatch(options: BatchOptions): Promise<void> {
+  const batch = fileURLToPath(new URL("batch.ts", import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, batch, JSON.stringify(options)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.startsWith("{")) report(JSON.parse(line) as HistoryResult);
+    else process.stdout.write(`${line}\n`);
+  }
+  const code = await ended;
+  if (code !== 0)
+    throw new Error(
+      `The process of seed ${options.seed} and later ended with ${code ?? "a signal"}.`,
+    );
+}
+
+function report(result: HistoryResult): void {
+  sum.histories += 1;
+  sum.requests += result.requests;
+  sum.faults += result.faults;
+  sum.steps += result.steps;
+  sum.simulatedMs += result.simulatedMs;
+  if (result.problems.length > 0) sum.failed += 1;
+  if (result.problems.length > 0 || !values.quiet) process.stdout.write(inWords(result));
+}
