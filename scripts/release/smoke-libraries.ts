@@ -70,9 +70,9 @@ async function compileConsumers(root: string, app: string): Promise<void> {
     'import { createHub, type Hub } from "@roomhub/hub";',
     'import { createParticipant } from "@roomhub/participant";',
     'import { ProviderClient } from "@roomhub/provider";',
-    'import { HubSession } from "@roomhub/tunnel";',
+    'import { RequesterSession } from "@roomhub/tunnel";',
     "export const hub: Hub = createHub({ port: 0 });",
-    "export const parts: unknown[] = [createParticipant, ProviderClient, HubSession];",
+    "export const parts: unknown[] = [createParticipant, ProviderClient, RequesterSession];",
     "// @ts-expect-error: types resolve, so a wrong one is reported",
     'createHub({ port: "none" });',
   ]);

@@ -46,7 +46,7 @@ describe("an agent that follows the home of its room", () => {
       },
     ]);
     const { hello, session } = await agent.open(home, undefined, knows(1));
-    expect(hello.homeEpoch).toBe(1);
+    expect(hello.epoch).toBe(1);
     session.close(1000, "");
   });
 
@@ -55,7 +55,7 @@ describe("an agent that follows the home of its room", () => {
     await using _cluster = cluster;
     for (const more of [{ ...knows(1), "x-roomhub-pipe": "1" }, {}]) {
       const { hello, session } = await agent.open(other, undefined, more);
-      expect(hello.homeEpoch).toBe(1);
+      expect(hello.epoch).toBe(1);
       session.close(1000, "");
     }
   });
@@ -158,7 +158,7 @@ describe("a hub that was replaced as the home while it could not know", () => {
     const { agent, home, other, tunnelAt, cluster } = await split();
     await using _cluster = cluster;
     const there = await agent.open(other, undefined, knows(1));
-    expect(there.hello.homeEpoch).toBe(2);
+    expect(there.hello.epoch).toBe(2);
     const refused = agent.refusal(home, undefined, knows(2));
     home.directory.heal();
     expect(await refused).toMatchObject([
@@ -175,7 +175,7 @@ describe("a hub that was replaced as the home while it could not know", () => {
     const stranger = new SessionAgent(code, { participantToken: `rhp_${"x".repeat(43)}` });
     expect((await stranger.refusal(home, undefined, knows(9)))[0]).toBe(403);
     const { hello, session } = await agent.open(home, undefined, knows(1));
-    expect(hello.homeEpoch).toBe(1);
+    expect(hello.epoch).toBe(1);
     session.close(1000, "");
   });
 });

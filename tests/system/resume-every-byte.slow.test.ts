@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import {
   AgentSession,
-  HubSession,
+  RequesterSession,
   type IncomingRequest,
   type RequestBodyHandler,
   TUNNEL_SUBPROTOCOL,
@@ -59,13 +59,13 @@ const SECRET = "the session's secret";
 
 /** A hub with sessions, and an agent that repeats what it is sent. */
 async function openLab() {
-  const sessions = new Map<string, HubSession>();
+  const sessions = new Map<string, RequesterSession>();
   const server = new WebSocketServer({ ...WS_LIMITS, port: 0, host: "127.0.0.1" });
   await once(server, "listening");
-  let greeted = Promise.withResolvers<HubSession>();
+  let greeted = Promise.withResolvers<RequesterSession>();
   let requests = 0;
   server.on("connection", (socket) => {
-    const session: HubSession = new HubSession(wsTransport(socket), {
+    const session: RequesterSession = new RequesterSession(wsTransport(socket), {
       responseWindowBytes: 64 * 1024,
       maxStreams: 8,
       pingIntervalMs: undefined,
@@ -154,7 +154,7 @@ async function openLab() {
     });
   }
 
-  async function send(hub: HubSession, body: Buffer): Promise<string[]> {
+  async function send(hub: RequesterSession, body: Buffer): Promise<string[]> {
     const story: string[] = [];
     const parts: Buffer[] = [];
     const head = { method: "POST", path: "/chat/completions", headers: {} };

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import {
-  HubSession,
+  RequesterSession,
   type RequestHead,
   type RequestStream,
   type ResumeDecision,
@@ -30,7 +30,7 @@ export interface FakeHub extends AsyncDisposable {
   port: number;
   calls: SeenCall[];
   statuses: TunnelStatus[];
-  sessions: HubSession[];
+  sessions: RequesterSession[];
   goAways: string[];
   upgrades: IncomingMessage[];
   /** Responds instead of the hub where it returns a status. */
@@ -52,18 +52,18 @@ export interface FakeHub extends AsyncDisposable {
   /** How long it keeps the streams of a broken connection; 0 at first, as older hubs do. */
   resumeMs: number;
   /** Sessions that can be resumed, by their names; without one of them, the hub has forgotten it. */
-  resumable: Map<string, { session: HubSession; secret: string }>;
+  resumable: Map<string, { session: RequesterSession; secret: string }>;
   /** what agents offered to resume with */
   offers: ResumeOffer[];
   /** Breaks every connection without a close frame. */
   cut(): void;
   /** The latest tunnel, once its agent has said HELLO. */
-  nextSession(): Promise<HubSession>;
+  nextSession(): Promise<RequesterSession>;
   close(): Promise<void>;
 }
 
 export async function startFakeHub(port = 0): Promise<FakeHub> {
-  let waiting: ((session: HubSession) => void)[] = [];
+  let waiting: ((session: RequesterSession) => void)[] = [];
   let joins = 0;
   const sockets = new WebSocketServer({
     noServer: true,
@@ -104,12 +104,12 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
 
   function accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const session: HubSession = new HubSession(wsTransport(webSocket), {
+      const session: RequesterSession = new RequesterSession(wsTransport(webSocket), {
         responseWindowBytes: 64 * 1024,
         maxStreams: 64,
         pingIntervalMs: undefined,
         resumeMs: hub.resumeMs,
-        homeEpoch: () => hub.homeEpoch,
+        epoch: () => hub.homeEpoch,
         handlers: {
           decideResume: (offer) => decideResume(hub, offer, session),
           onHello() {
@@ -193,7 +193,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
   return hub;
 }
 
-function decideResume(hub: FakeHub, offer: ResumeOffer, session: HubSession): ResumeDecision {
+function decideResume(hub: FakeHub, offer: ResumeOffer, session: RequesterSession): ResumeDecision {
   hub.offers.push(offer);
   const { claim } = offer;
   const known = claim === undefined ? undefined : hub.resumable.get(claim.id);
@@ -231,7 +231,7 @@ export interface Exchange {
 
 /** Sends a request as a hub does and writes down the response. */
 export function send(
-  session: HubSession,
+  session: RequesterSession,
   over: Partial<RequestHead> = {},
   body: readonly Buffer[] = [Buffer.from("{}")],
 ): Exchange {

@@ -1,5 +1,5 @@
 import { systemWorld, type World } from "@roomhub/protocol";
-import type { HubSession } from "@roomhub/tunnel";
+import type { RequesterSession } from "@roomhub/tunnel";
 import type { FakeHub } from "./fake-hub.fixture.ts";
 import type { ParticipantNotice } from "./notice.ts";
 import type { ParticipantOptions } from "./options.ts";
@@ -43,7 +43,7 @@ export function createTestParticipant(
 }
 
 /** Resolves when both ends have said HELLO. */
-export async function startWith(hub: FakeHub, started: TestParticipant): Promise<HubSession> {
+export async function startWith(hub: FakeHub, started: TestParticipant): Promise<RequesterSession> {
   const opened = hub.nextSession();
   await started.participant.start();
   return opened;

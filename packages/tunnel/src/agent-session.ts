@@ -19,19 +19,19 @@ import type { ResumeFields, ResumePoint, ResumeReply } from "./wire/resume.ts";
 import { encodeStatus, type TunnelStatus } from "./wire/status.ts";
 
 const REQUEST_WINDOW_BYTES = 1024 * 1024;
-/** The hub decides when a session is lost; an agent that gave up earlier would cancel what can still be resumed. */
+/** The requester decides when a session is lost; an agent that gave up earlier would cancel what can still be resumed. */
 const LONGER_THAN_HUB_MS = 5_000;
 
 export interface AgentSessionHandlers {
-  /** The hub's HELLO. The session that was to be resumed, if any, is lost. */
+  /** The requester's HELLO. The session that was to be resumed, if any, is lost. */
   onHello(hello: Hello): void;
-  /** Instead of `onHello`: the hub resumes the earlier session, which has these handlers from now on. */
+  /** Instead of `onHello`: the requester resumes the earlier session, which has these handlers from now on. */
   onResume?(session: AgentSession, hello: Hello): void;
   /** The connection is lost: the streams wait for at most `resumeMs` of the session. */
   onInterrupted?(streams: number): void;
   /** Called once per stream, inside the tunnel's message event. May respond synchronously. */
   onRequest(request: IncomingRequest): RequestBodyHandler;
-  /** The hub opens no new streams on this tunnel. */
+  /** The requester opens no new streams on this tunnel. */
   onGoAway(reason: string): void;
   /** Called once, after `onReset` of every stream. `CLOSE_CODES` or the code of the WebSocket. */
   onClose(code: number, reason: string): void;
@@ -59,7 +59,7 @@ export interface AgentSessionOptions {
 }
 
 /**
- * Until the hub's HELLO says whether the earlier session is resumed, nothing is sent after this side's HELLO: neither
+ * Until the requester's HELLO says whether the earlier session is resumed, nothing is sent after this side's HELLO: neither
  * session could count it.
  */
 interface Claimed {
@@ -83,7 +83,7 @@ export class AgentSession {
   readonly #requestHeads = new HeadReader(decodeRequest);
   #heldHeads: AgentStream[] = [];
   #goAwayReason: string | undefined;
-  /** Names the session at the hub; undefined while, or because, it cannot be resumed. */
+  /** Names the session at the requester; undefined while, or because, it cannot be resumed. */
   #ticket: { id: string; secret: string; resumeMs: number; generation: number } | undefined;
   #claimed: Claimed | undefined;
   readonly #lossWatch: LossWatch;
@@ -131,7 +131,7 @@ export class AgentSession {
       },
       forget: (stream) => streams.delete(stream.id),
       ended: () => {
-        // The work after the end of a lone response runs while the hub reads it.
+        // The work after the end of a lone response runs while the requester reads it.
         if (streams.size === 0) writer.flush();
       },
       onError: (error) => this.#handlers.onError(error),
@@ -152,7 +152,7 @@ export class AgentSession {
     return this.#link.isInterrupted;
   }
 
-  /** How long the hub keeps the streams of an interrupted session; 0 when it does not. */
+  /** How long the requester keeps the streams of an interrupted session; 0 when it does not. */
   get resumeMs(): number {
     return this.#ticket?.resumeMs ?? 0;
   }
@@ -204,7 +204,7 @@ export class AgentSession {
     return { id, secret, generation, ...this.#link.point };
   }
 
-  /** `id` of the session at the hub; undefined when it cannot be resumed. */
+  /** `id` of the session at the requester; undefined when it cannot be resumed. */
   get resumeId(): string | undefined {
     return this.isOpen ? this.#ticket?.id : undefined;
   }
@@ -223,7 +223,7 @@ export class AgentSession {
     this.#link.guard(() => this.#handlers.onHello(hello));
   }
 
-  /** The hub does not have the earlier session. */
+  /** The requester does not have the earlier session. */
   #beginAnew(): void {
     const claimed = this.#claimed;
     if (claimed === undefined) return;
@@ -233,7 +233,7 @@ export class AgentSession {
     if (this.#goAwayReason !== undefined) this.#link.goAway(this.#goAwayReason);
   }
 
-  /** If the hub resumes the earlier session, that gets this connection. */
+  /** If the requester resumes the earlier session, that gets this connection. */
   #endGreeting(): void {
     const claimed = this.#claimed;
     if (claimed?.reply?.kind !== "resumed") return;

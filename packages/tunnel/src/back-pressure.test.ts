@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AgentSession } from "./agent-session.ts";
-import { HubSession } from "./hub-session.ts";
+import { RequesterSession } from "./requester-session.ts";
 import { frame, RawPeer, u32 } from "./raw-peer.fixture.ts";
 import { LogBudget } from "./resume/sent-log.ts";
 import { ResumableTunnel, turns } from "./resume/resumable-tunnel.fixture.ts";
@@ -19,7 +19,7 @@ function startHub({ resumes }: { resumes: boolean }) {
   const peer = new RawPeer();
   const closes: number[] = [];
   const congestion: boolean[] = [];
-  const hub: HubSession = new HubSession(peer, {
+  const hub: RequesterSession = new RequesterSession(peer, {
     responseWindowBytes: 1_000,
     maxStreams: 64,
     pingIntervalMs: 10_000,
@@ -90,7 +90,7 @@ function connect(
     throw error;
   };
   const none = () => {};
-  const hub = new HubSession(hubEnd, {
+  const hub = new RequesterSession(hubEnd, {
     ...{ responseWindowBytes: 1_000, maxStreams: 64 },
     pingIntervalMs: undefined,
     handlers: {

@@ -4,11 +4,15 @@ export type { IncomingRequest, RequestBodyHandler, Responder } from "./streams/a
 export { CLOSE_CODES } from "./wire/close-code.ts";
 export type { CloseCode } from "./wire/close-code.ts";
 export type { Hello } from "./wire/hello.ts";
-export { HubSession } from "./hub-session.ts";
+export { RequesterSession } from "./requester-session.ts";
 export { LogBudget } from "./resume/sent-log.ts";
 export type { ResumeClaim, ResumeOffer } from "./wire/resume.ts";
-export type { HubSessionHandlers, HubSessionOptions, ResumeDecision } from "./hub-session.ts";
-export type { RequestStream, ResponseHandler } from "./streams/hub-stream.ts";
+export type {
+  RequesterSessionHandlers,
+  RequesterSessionOptions,
+  ResumeDecision,
+} from "./requester-session.ts";
+export type { RequestStream, ResponseHandler } from "./streams/outgoing-request.ts";
 export type { HeadClient, RequestHead, ResponseHead } from "./wire/message-head.ts";
 export { WIRE_LIMITS } from "./wire/frame.ts";
 export { RESET_CODES, resetCodeName } from "./wire/reset-code.ts";

@@ -67,7 +67,7 @@ export class EndWatch {
   #hasRead = true;
   #hasAcknowledged = true;
 
-  /** @param isAgent - the hub pings: one ping keeps the tunnel alive for both */
+  /** @param isAgent - the requester pings: one ping keeps the tunnel alive for both */
   constructor(pingIntervalMs: number, isAgent: boolean) {
     this.#sending = new KeepAlive(pingIntervalMs, isAgent);
     this.#reading = new KeepAlive(pingIntervalMs);

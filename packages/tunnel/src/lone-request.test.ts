@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AgentSession } from "./agent-session.ts";
-import { HubSession } from "./hub-session.ts";
+import { RequesterSession } from "./requester-session.ts";
 import type { Responder } from "./streams/agent-stream.ts";
 import { memoryTransportPair } from "./transport/memory-transport.fixture.ts";
 import type { Transport } from "./transport/transport.ts";
@@ -19,7 +19,7 @@ async function openTunnel(maxStreams = 8) {
   const [hubEnd, agentEnd] = memoryTransportPair();
   const sent = { hub: [] as string[][], agent: [] as string[][] };
   const responders: Responder[] = [];
-  const hub = new HubSession(listening(hubEnd, sent.hub), {
+  const hub = new RequesterSession(listening(hubEnd, sent.hub), {
     ...{ responseWindowBytes: 100_000, maxStreams },
     pingIntervalMs: undefined,
     handlers: { onHello() {}, onStatus() {}, onLife() {}, onGoAway() {}, onClose() {}, onError },

@@ -15,7 +15,7 @@ import type { Responder } from "./streams/agent-stream.ts";
 import { CLOSE_CODES } from "./wire/close-code.ts";
 import { FRAME_TYPES } from "./wire/frame.ts";
 import { encodeHello } from "./wire/hello.ts";
-import { HubSession } from "./hub-session.ts";
+import { RequesterSession } from "./requester-session.ts";
 import type { RequestHead } from "./wire/message-head.ts";
 import { RESET_CODES } from "./wire/reset-code.ts";
 import { frame, headed, RawPeer, u32 } from "./raw-peer.fixture.ts";
@@ -29,7 +29,7 @@ function startHub(isPaused = false) {
   const peer = new RawPeer();
   const closes: number[] = [];
   const errors: unknown[] = [];
-  const hub = new HubSession(peer, {
+  const hub = new RequesterSession(peer, {
     responseWindowBytes: 1000,
     maxStreams: 8,
     pingIntervalMs: undefined,

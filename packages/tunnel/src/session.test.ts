@@ -6,8 +6,8 @@ import { AgentSession } from "./agent-session.ts";
 import type { IncomingRequest, RequestBodyHandler, Responder } from "./streams/agent-stream.ts";
 import { CLOSE_CODES } from "./wire/close-code.ts";
 import type { Hello } from "./wire/hello.ts";
-import { HubSession } from "./hub-session.ts";
-import type { RequestStream, ResponseHandler } from "./streams/hub-stream.ts";
+import { RequesterSession } from "./requester-session.ts";
+import type { RequestStream, ResponseHandler } from "./streams/outgoing-request.ts";
 import { memoryTransportPair } from "./transport/memory-transport.fixture.ts";
 import type { RequestHead, ResponseHead } from "./wire/message-head.ts";
 import { RESET_CODES } from "./wire/reset-code.ts";
@@ -189,7 +189,7 @@ async function startTunnel(open: () => Promise<Ends>, tuning: Tuning = {}) {
       onError: (error) => errors.push(error),
     },
   });
-  const hub = new HubSession(ends.hub, {
+  const hub = new RequesterSession(ends.hub, {
     responseWindowBytes: tuning.responseWindowBytes ?? 256 * 1024,
     maxStreams: 256,
     pingIntervalMs: undefined,

@@ -41,7 +41,7 @@ interface LinkOwner {
 interface LinkRole {
   world: World;
   /**
-   * The agent sends HELLO first and the hub replies, so that the hub's HELLO shows the agent that its own was received
+   * The agent sends HELLO first and the requester replies, so that the requester's HELLO shows the agent that its own was received
    * and requests may follow.
    */
   greeting: "first" | "reply";
@@ -100,7 +100,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     });
     this.writer = new FrameWriter(this.#messages, () => this.#gather(), world);
     transport.listen(this);
-    // What an agent sends before the hub's HELLO counts too.
+    // What an agent sends before the requester's HELLO counts too.
     if (hello.resume !== undefined) this.#messages.keep();
     if (greeting === "first") this.greet();
   }
@@ -208,7 +208,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   interrupt(code: number, reason: string): void {
     if (this.#state.kind !== "connected") return;
     this.#dropTransport();
-    // A hub that stops, or gave the room away, still has the streams; an agent that leaves does not come back.
+    // A requester that stops still has the streams; an agent that leaves does not come back.
     const isAgentLeaving = this.#isAgent ? this.#isLeaving : this.#isOtherLeaving;
     if (!this.#messages.mayResume || isAgentLeaving) return this.#finish(code, reason);
     this.#state = { kind: "interrupted", sinceMs: undefined, code, reason };

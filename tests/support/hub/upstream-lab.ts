@@ -1,5 +1,5 @@
 import { ModelServer, ProviderClient } from "@roomhub/provider";
-import { AgentSession, HubSession, type IncomingRequest, RESET_CODES } from "@roomhub/tunnel";
+import { AgentSession, RequesterSession, type IncomingRequest, RESET_CODES } from "@roomhub/tunnel";
 import { memoryTransportPair } from "../../../packages/tunnel/src/transport/memory-transport.fixture.ts";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -99,7 +99,7 @@ export async function tunnelLab(): Promise<UpstreamLab> {
   const [hubEnd, agentEnd] = memoryTransportPair();
   const calls = new Calls();
   const ignore = { onGoAway() {}, onClose() {}, onError: fail };
-  const session = new HubSession(hubEnd, {
+  const session = new RequesterSession(hubEnd, {
     responseWindowBytes: 64 * 1024,
     maxStreams: 64,
     pingIntervalMs: undefined,

@@ -47,7 +47,7 @@ export const providerPackage: readonly BlockPlan[] = [
 export const tunnelPackage: readonly BlockPlan[] = [
   install,
   {
-    begins: "import { AgentSession, HubSession",
+    begins: "import { AgentSession, RequesterSession",
     follow: (block, lab) => prints(block, lab, /you requested \//),
   },
 ];

@@ -267,11 +267,11 @@ export class TunnelConnection {
     if (this.#goAwayReason !== undefined) session.goAway(this.#goAwayReason);
   }
 
-  #onHello({ homeEpoch }: Hello, resumed: AgentSession | undefined): void {
+  #onHello({ epoch }: Hello, resumed: AgentSession | undefined): void {
     if (this.#phase.kind !== "open") return;
     if (resumed !== undefined) this.#phase.session = resumed;
     const { url } = this.#course.stop;
-    const refusal = this.#options.fence.refusalOf(homeEpoch);
+    const refusal = this.#options.fence.refusalOf(epoch);
     if (refusal !== undefined && resumed === undefined) {
       this.#phase.staleReason = `the hub at ${url.host} ${refusal}`;
       this.#phase.session.close(CLOSE_CODES.done, "another hub is the home of the room");

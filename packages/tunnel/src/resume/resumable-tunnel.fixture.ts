@@ -1,8 +1,8 @@
 import { AgentSession } from "../agent-session.ts";
-import { HubSession } from "../hub-session.ts";
-import type { HubSessionHandlers, ResumeDecision } from "../hub-session.ts";
+import { RequesterSession } from "../requester-session.ts";
+import type { RequesterSessionHandlers, ResumeDecision } from "../requester-session.ts";
 import type { IncomingRequest, RequestBodyHandler } from "../streams/agent-stream.ts";
-import type { ResponseHandler } from "../streams/hub-stream.ts";
+import type { ResponseHandler } from "../streams/outgoing-request.ts";
 import { memoryTransportPair } from "../transport/memory-transport.fixture.ts";
 import type { MemoryTransport } from "../transport/memory-transport.fixture.ts";
 import type { ResumeOffer } from "../wire/resume.ts";
@@ -97,8 +97,8 @@ export class ResumableTunnel {
   readonly hubStory: string[] = [];
   readonly agentStory: string[] = [];
   readonly served: Served[] = [];
-  readonly sessions = new Map<string, { session: HubSession; secret: string }>();
-  hub: HubSession | undefined;
+  readonly sessions = new Map<string, { session: RequesterSession; secret: string }>();
+  hub: RequesterSession | undefined;
   agent: AgentSession | undefined;
   ends: [MemoryTransport, MemoryTransport] | undefined;
   readonly #settings: TunnelSettings;
@@ -152,7 +152,7 @@ export class ResumableTunnel {
   accept(transport: MemoryTransport): void {
     const { hubResumeMs = 30_000, windowBytes = 64 * 1024 } = this.#settings;
     let own: { id: string } | undefined;
-    const handlers: HubSessionHandlers = {
+    const handlers: RequesterSessionHandlers = {
       decideResume: (offer) => {
         const decision = this.#decide(offer, session);
         if (decision.kind === "new") own = decision;
@@ -175,7 +175,7 @@ export class ResumableTunnel {
         throw error;
       },
     };
-    const session: HubSession = new HubSession(transport, {
+    const session: RequesterSession = new RequesterSession(transport, {
       responseWindowBytes: windowBytes,
       maxStreams: 64,
       pingIntervalMs: undefined,
@@ -184,7 +184,7 @@ export class ResumableTunnel {
     });
   }
 
-  #decide({ claim }: ResumeOffer, session: HubSession): ResumeDecision {
+  #decide({ claim }: ResumeOffer, session: RequesterSession): ResumeDecision {
     const known = claim === undefined ? undefined : this.sessions.get(claim.id);
     if (known !== undefined && claim !== undefined) {
       if (known.secret !== claim.secret)

@@ -8,7 +8,7 @@ import { RESET_CODES, type ResetCode } from "../wire/reset-code.ts";
 import { outOfPlace } from "../wire/close-code.ts";
 import type { TunnelStream } from "./streams.ts";
 
-/** One request from the hub. */
+/** One request from the requester. */
 export interface IncomingRequest {
   readonly head: RequestHead;
   /** The first bytes of the body, often all. A view into the tunnel's message: copy what you keep. */
@@ -24,8 +24,8 @@ export interface RequestBodyHandler {
   onBody(chunk: Buffer): boolean;
   onBodyEnd(): void;
   /**
-   * The hub cancelled, the tunnel closed (`tunnelLost`), or a callback of this handler threw (`internal`). Called at most
-   * once. Close the provider's socket, then call `responder.end()`: the hub holds the stream's slot until then, for at
+   * The requester cancelled, the tunnel closed (`tunnelLost`), or a callback of this handler threw (`internal`). Called at most
+   * once. Close the provider's socket, then call `responder.end()`: the requester holds the stream's slot until then, for at
    * most 5 s.
    */
   onReset(code: ResetCode, reason: string): void;
@@ -45,7 +45,7 @@ export interface Responder {
   write(chunk: Buffer): boolean;
   /** Completes the body; after a cancel, confirms it. Queued bytes are still sent. */
   end(): void;
-  /** Aborts and drops queued bytes; after a cancel, confirms it. Before `head()`, the hub may retry elsewhere. */
+  /** Aborts and drops queued bytes; after a cancel, confirms it. Before `head()`, the requester may retry elsewhere. */
   reset(code: ResetCode, reason: string): void;
   /** Resumes after `onBody` returned false. */
   resumeBody(): void;
@@ -67,8 +67,8 @@ export interface AgentStreamPort {
  * ```
  * open ── end() ──► ending ── last byte sent ──────────► closed
  * open, ending ── reset(), tunnel lost ────────────────► closed
- * open ── RESET from the hub ──► cancelled ── end(), reset() ──► closed
- * ending ── RESET from the hub (END is sent at once) ───► closed
+ * open ── RESET from the requester ──► cancelled ── end(), reset() ──► closed
+ * ending ── RESET from the requester (END is sent at once) ───► closed
  * ```
  */
 export class AgentStream implements Responder, TunnelStream {
@@ -184,7 +184,7 @@ export class AgentStream implements Responder, TunnelStream {
     if (this.#isBodyComplete) throw outOfPlace(FRAME_TYPES.data, "after END");
     if (this.#phase === "cancelled") return;
     this.#window.receive(chunk.length);
-    // The response is complete without the rest of the request body: without credit, the hub stops sending.
+    // The response is complete without the rest of the request body: without credit, the requester stops sending.
     if (this.#phase === "ending") return;
     let isAccepted = true;
     try {

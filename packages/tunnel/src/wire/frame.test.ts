@@ -27,7 +27,8 @@ interface WireCase {
   hex: string;
   type: FrameType;
   streamId: number;
-  json: Hello & TunnelStatus;
+  /** as on the wire */
+  json: Omit<Hello, "epoch"> & TunnelStatus & { homeEpoch?: number };
   head: RequestHead & ResponseHead & { end: boolean };
   bodyHex: string;
   creditBytes: number;
@@ -77,7 +78,8 @@ function headed(writer: FrameWriter, wireCase: WireCase, head: string): void {
 }
 
 const encoders: Record<string, (writer: FrameWriter, wireCase: WireCase) => void> = {
-  hello: (writer, { json }) => writer.text(FRAME_TYPES.hello, encodeHello(json)),
+  hello: (writer, { json }) =>
+    writer.text(FRAME_TYPES.hello, encodeHello({ ...json, epoch: json.homeEpoch })),
   status: (writer, { json }) => writer.text(FRAME_TYPES.status, encodeStatus(json)),
   request: (writer, wireCase) =>
     headed(writer, wireCase, encodeRequestHead(wireCase.head, wireCase.head.end)),
@@ -93,9 +95,9 @@ const encoders: Record<string, (writer: FrameWriter, wireCase: WireCase) => void
 
 const decoders: Record<string, (payload: Buffer, wireCase: WireCase) => void> = {
   hello(payload, { json }) {
-    const { maxStreams, windowBytes, capabilities, homeEpoch, resume } = json;
+    const { maxStreams, windowBytes, capabilities, homeEpoch: epoch, resume } = json;
     expect(decodeHello(payload)).toEqual({
-      ...{ maxStreams, windowBytes, capabilities, homeEpoch, resume },
+      ...{ maxStreams, windowBytes, capabilities, epoch, resume },
     });
   },
   status: (payload, { json }) => expect(decodeStatus(payload)).toEqual(json),

@@ -14,22 +14,25 @@ const WIRE_VERSION = 1;
 
 /** The first frame each way. Unknown fields are ignored, so that additions are compatible. */
 export interface Hello {
-  /** From the agent: the concurrent streams it accepts. From the hub: the maximum it will open. */
+  /** From the agent: the concurrent streams it accepts. From the requester: the maximum it will open. */
   maxStreams: number;
   /** Body bytes per stream that the sender of this HELLO accepts before it returns credit. */
   windowBytes: number;
-  /** Capabilities of the agent's provider; empty from the hub. Not interpreted here. */
+  /** Capabilities of the agent's provider; empty from the requester. Not interpreted here. */
   capabilities: Record<string, string>;
-  /** From the hub: which home of the room it is; absent where rooms have no homes. Not interpreted here. */
-  homeEpoch?: number | undefined;
+  /** `homeEpoch` on the wire. From a requester that may be replaced: how many there were. Not interpreted here. */
+  epoch?: number | undefined;
   /** Absent from a sender that does not resume sessions. */
   resume?: ResumeFields | undefined;
 }
 
 export function encodeHello(hello: Hello): string {
-  const { maxStreams, windowBytes, capabilities, homeEpoch, resume } = hello;
+  const { maxStreams, windowBytes, capabilities, epoch, resume } = hello;
   const version = WIRE_VERSION;
-  return JSON.stringify({ version, maxStreams, windowBytes, capabilities, homeEpoch, resume });
+  return JSON.stringify({
+    ...{ version, maxStreams, windowBytes, capabilities },
+    ...{ homeEpoch: epoch, resume },
+  });
 }
 
 /** @throws {ProtocolError} 4003 for another version, 4002 for anything else that is invalid */
@@ -47,7 +50,7 @@ export function decodeHello(payload: Buffer): Hello {
       maxStreams: integerField(object, "maxStreams", 1, 0xffff_ffff),
       windowBytes: integerField(object, "windowBytes", 1, WIRE_LIMITS.windowBytes),
       capabilities: optionalTextMapField(object, "capabilities") ?? {},
-      homeEpoch: optionalIntegerField(object, "homeEpoch", 1, Number.MAX_SAFE_INTEGER),
+      epoch: optionalIntegerField(object, "homeEpoch", 1, Number.MAX_SAFE_INTEGER),
       resume: resumeFields(object),
     };
   } catch (error) {

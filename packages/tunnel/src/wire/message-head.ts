@@ -11,7 +11,7 @@ import {
 } from "./json-payload.ts";
 
 /**
- * The head of a request. The tunnel carries `protocol`, `stream`, `client` and `address` for hub and agent without
+ * The head of a request. The tunnel carries `protocol`, `stream`, `client` and `address` for both ends without
  * interpreting them.
  */
 export interface RequestHead {
@@ -21,7 +21,7 @@ export interface RequestHead {
   headers: Record<string, string>;
   protocol: string;
   stream: boolean;
-  /** Who sends the request; undefined from a hub that does not report it. */
+  /** Who sends the request; undefined from a requester that does not report it. */
   client?: HeadClient | undefined;
   /** The fingerprint of the client's address. */
   address?: string | undefined;

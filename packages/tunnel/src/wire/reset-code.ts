@@ -9,7 +9,7 @@ export const RESET_CODES = {
   providerInvalidResponse: 5,
   /** The path is not on the agent's allow-list. */
   refused: 6,
-  /** At capacity, or the agent is leaving; nothing reached the provider, so the hub may retry elsewhere. */
+  /** At capacity, or the agent is leaving; nothing reached the provider, so the requester may retry elsewhere. */
   overloaded: 7,
   internal: 8,
   responseTooLarge: 9,

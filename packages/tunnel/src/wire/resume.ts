@@ -51,7 +51,7 @@ export interface ResumeOffer {
   claim: ResumeClaim | undefined;
 }
 
-/** What a hub that can resume makes of an offer. */
+/** What a requester that can resume makes of an offer. */
 export type ResumeReply =
   | { kind: "new"; id: string; secret: string; resumeMs: number }
   | ({ kind: "resumed"; id: string; resumeMs: number } & ResumePoint);

@@ -11,7 +11,7 @@ import {
   readObject,
 } from "./json-payload.ts";
 
-/** The agent reports its provider's state to the hub: readiness, pause, capabilities learned since HELLO. */
+/** The agent reports its provider's state to the requester: readiness, pause, capabilities learned since HELLO. */
 export interface TunnelStatus {
   ready: boolean;
   /** The readiness in detail: a `Readiness` of `@roomhub/protocol`, which this package does not import. */
@@ -47,7 +47,7 @@ interface TunnelContext {
   mayTruncate?: boolean | undefined;
 }
 
-/** What an agent lets all hubs together spend. */
+/** What an agent lets all requesters together spend. */
 export interface TunnelBudget {
   tokensPerDay?: number | undefined;
   /** What is left of `tokensPerDay` now. */

@@ -1,6 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { HubSession, LogBudget, TUNNEL_SUBPROTOCOL, WS_LIMITS, wsTransport } from "@roomhub/tunnel";
+import {
+  RequesterSession,
+  LogBudget,
+  TUNNEL_SUBPROTOCOL,
+  WS_LIMITS,
+  wsTransport,
+} from "@roomhub/tunnel";
 import type { Limits, World } from "@roomhub/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Participant } from "../../domain/participant.ts";
@@ -15,7 +21,7 @@ interface TunnelEvents {
   /** A valid handshake is about to be completed. @throws HubError when it may not be */
   opening(participant: Participant): void;
   /** The same for a handshake that presents a session. @throws HubError when it may not be completed */
-  resuming(participant: Participant, session: HubSession): void;
+  resuming(participant: Participant, session: RequesterSession): void;
   /** Called for every message and pong: it must be cheap. */
   reported(participant: Participant, report: TunnelReport): void;
   /** Whether a hub that stops piped this connection here: its agent dials another one. */
@@ -78,7 +84,7 @@ interface Shared extends TunnelParts {
   events: TunnelEvents;
   logBudget: LogBudget;
   /** the latest connection of each session */
-  connections: WeakMap<HubSession, Duplex>;
+  connections: WeakMap<RequesterSession, Duplex>;
 }
 
 /** Begins the session of a new connection, which HELLO may turn into the continuation of another one. */
@@ -87,16 +93,16 @@ function begin(
   participant: Participant,
   webSocket: WebSocket,
   connection: Duplex,
-): HubSession {
+): RequesterSession {
   const report = (of: TunnelReport) => {
     if (registry.isCurrent(participant, session)) events.reported(participant, of);
   };
   const transport = wsTransport(webSocket);
-  const session: HubSession = new HubSession(transport, {
+  const session: RequesterSession = new RequesterSession(transport, {
     responseWindowBytes: limits.tunnelResponseWindowBytes,
     maxStreams: limits.tunnelMaxStreams,
     pingIntervalMs: limits.tunnelPingMs,
-    homeEpoch: () => events.homeEpochOf(participant.roomCode),
+    epoch: () => events.homeEpochOf(participant.roomCode),
     resumeMs: limits.resumeMs,
     ...{ world, logBudget },
     handlers: {

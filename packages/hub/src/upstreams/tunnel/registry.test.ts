@@ -1,14 +1,14 @@
-import { CLOSE_CODES, type HubSession } from "@roomhub/tunnel";
+import { CLOSE_CODES, type RequesterSession } from "@roomhub/tunnel";
 import { expect, test } from "vitest";
 import { aParticipant } from "../../domain/room.fixture.ts";
-import { aHubSession } from "./hub-session.fixture.ts";
+import { aRequesterSession } from "./requester-session.fixture.ts";
 import { TunnelRegistry } from "./registry.ts";
 
 function createDials() {
   const registry = new TunnelRegistry();
   const closed: string[] = [];
-  function dial(participant: ReturnType<typeof aParticipant>, name: string): HubSession {
-    const session = aHubSession((code) => {
+  function dial(participant: ReturnType<typeof aParticipant>, name: string): RequesterSession {
+    const session = aRequesterSession((code) => {
       closed.push(`${name} ${code}`);
       registry.remove(participant, session);
     });

@@ -1,4 +1,4 @@
-import { CLOSE_CODES, type HubSession } from "@roomhub/tunnel";
+import { CLOSE_CODES, type RequesterSession } from "@roomhub/tunnel";
 import type { Participant } from "../../domain/participant.ts";
 
 /**
@@ -9,27 +9,27 @@ import type { Participant } from "../../domain/participant.ts";
  */
 export class TunnelRegistry {
   /** by participant key */
-  readonly #current = new Map<string, HubSession>();
+  readonly #current = new Map<string, RequesterSession>();
   /** with the keys of their participants, in the order of dialling */
-  readonly #candidates = new Map<HubSession, string>();
+  readonly #candidates = new Map<RequesterSession, string>();
   /** sessions of participants whose rooms moved to other hubs: running requests may finish */
-  readonly #released = new Set<HubSession>();
+  readonly #released = new Set<RequesterSession>();
 
   /** Where requests to a participant go. */
-  sessionOf(participant: Participant): HubSession | undefined {
+  sessionOf(participant: Participant): RequesterSession | undefined {
     return this.#current.get(participant.key);
   }
 
-  isCurrent(participant: Participant, session: HubSession): boolean {
+  isCurrent(participant: Participant, session: RequesterSession): boolean {
     return this.#current.get(participant.key) === session;
   }
 
-  addCandidate(participant: Participant, session: HubSession): void {
+  addCandidate(participant: Participant, session: RequesterSession): void {
     this.#candidates.set(session, participant.key);
   }
 
   /** HELLO arrived: the session replaces the current one, and candidates that were dialled earlier. */
-  promote(participant: Participant, session: HubSession): void {
+  promote(participant: Participant, session: RequesterSession): void {
     if (!this.#candidates.has(session)) return;
     const outdated = this.#dialledBefore(participant, session);
     this.#candidates.delete(session);
@@ -41,7 +41,7 @@ export class TunnelRegistry {
   }
 
   /** @returns whether it was the current one */
-  remove(participant: Participant, session: HubSession): boolean {
+  remove(participant: Participant, session: RequesterSession): boolean {
     this.#candidates.delete(session);
     this.#released.delete(session);
     return this.isCurrent(participant, session) && this.#current.delete(participant.key);
@@ -87,7 +87,7 @@ export class TunnelRegistry {
   }
 
   /** The agent has given these up: a late HELLO must not replace the newer tunnel. */
-  #dialledBefore(participant: Participant, session: HubSession): HubSession[] {
+  #dialledBefore(participant: Participant, session: RequesterSession): RequesterSession[] {
     const dialled = [...this.#candidates.keys()];
     return dialled
       .slice(0, dialled.indexOf(session))
@@ -102,7 +102,7 @@ export class TunnelRegistry {
     this.#current.delete(participant.key);
   }
 
-  #all(): HubSession[] {
+  #all(): RequesterSession[] {
     return [...this.#current.values(), ...this.#candidates.keys(), ...this.#released];
   }
 }

@@ -1,14 +1,14 @@
 import { systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { aParticipant } from "../../domain/room.fixture.ts";
-import { aHubSession } from "./hub-session.fixture.ts";
+import { aRequesterSession } from "./requester-session.fixture.ts";
 import { ResumableSessions } from "./resumable-sessions.ts";
 
 /** Ada's session, and what her agent presents to go on with it. */
 function begin() {
   const sessions = new ResumableSessions(systemWorld, "5d0e-");
   const ada = aParticipant({ id: "ada", tokenDigest: new Uint8Array(32).fill(1) });
-  const session = aHubSession();
+  const session = aRequesterSession();
   const begun = sessions.decide(ada, session, { bootId: "boot", claim: undefined });
   if (begun.kind !== "new") throw new Error("no session");
   const { id, secret } = begun;
@@ -24,7 +24,7 @@ test("a session has a name that begins with its hub's, and a secret of 32 random
 
 test("a session goes on for the agent that began it", () => {
   const { sessions, ada, session, offer } = begin();
-  expect(sessions.decide(ada, aHubSession(), offer)).toEqual({ kind: "resume", session });
+  expect(sessions.decide(ada, aRequesterSession(), offer)).toEqual({ kind: "resume", session });
 });
 
 test("a session is refused to another secret, another run, another participant and another token", () => {
@@ -32,20 +32,22 @@ test("a session is refused to another secret, another run, another participant a
   const eve = aParticipant({ id: "eve", tokenDigest: ada.tokenDigest });
   const forged = { ...offer, claim: { ...offer.claim, secret: "x".repeat(43) } };
   const refused = { kind: "refuse", code: 4009 };
-  expect(sessions.decide(ada, aHubSession(), forged)).toMatchObject(refused);
-  expect(sessions.decide(ada, aHubSession(), { ...offer, bootId: "other" })).toMatchObject(refused);
-  expect(sessions.decide(eve, aHubSession(), offer)).toMatchObject(refused);
+  expect(sessions.decide(ada, aRequesterSession(), forged)).toMatchObject(refused);
+  expect(sessions.decide(ada, aRequesterSession(), { ...offer, bootId: "other" })).toMatchObject(
+    refused,
+  );
+  expect(sessions.decide(eve, aRequesterSession(), offer)).toMatchObject(refused);
   const { tokenDigest } = ada;
   ada.tokenDigest = new Uint8Array(32).fill(2);
-  expect(sessions.decide(ada, aHubSession(), offer)).toMatchObject(refused);
+  expect(sessions.decide(ada, aRequesterSession(), offer)).toMatchObject(refused);
   ada.tokenDigest = tokenDigest;
-  expect(sessions.decide(ada, aHubSession(), offer)).toEqual({ kind: "resume", session });
+  expect(sessions.decide(ada, aRequesterSession(), offer)).toEqual({ kind: "resume", session });
 });
 
 test("a session that has ended is unknown, and a tunnel that presents it begins another", () => {
   const { sessions, ada, session, offer } = begin();
   sessions.forget(session);
-  const begun = sessions.decide(ada, aHubSession(), offer);
+  const begun = sessions.decide(ada, aRequesterSession(), offer);
   expect(begun.kind).toBe("new");
   expect(begun).not.toMatchObject({ id: offer.claim.id });
 });

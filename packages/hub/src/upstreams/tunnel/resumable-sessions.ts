@@ -2,7 +2,7 @@ import type { World } from "@roomhub/protocol";
 import { timingSafeEqual } from "node:crypto";
 import {
   CLOSE_CODES,
-  type HubSession,
+  type RequesterSession,
   type ResumeDecision,
   type ResumeOffer,
 } from "@roomhub/tunnel";
@@ -10,7 +10,7 @@ import { digestOf, matchesToken } from "../../credentials/tokens.ts";
 import type { Participant } from "../../domain/participant.ts";
 
 interface Ticket {
-  readonly session: HubSession;
+  readonly session: RequesterSession;
   readonly participant: Participant;
   /** of its token when the session began */
   readonly tokenDigest: Uint8Array;
@@ -24,7 +24,7 @@ interface Ticket {
  */
 export class ResumableSessions {
   readonly #tickets = new Map<string, Ticket>();
-  readonly #idOf = new WeakMap<HubSession, string>();
+  readonly #idOf = new WeakMap<RequesterSession, string>();
   readonly #world: World;
   readonly #prefix: string;
 
@@ -39,7 +39,7 @@ export class ResumableSessions {
    *
    * @param session - the new session, which the tunnel begins unless it resumes another one
    */
-  decide(participant: Participant, session: HubSession, offer: ResumeOffer): ResumeDecision {
+  decide(participant: Participant, session: RequesterSession, offer: ResumeOffer): ResumeDecision {
     const { bootId, claim } = offer;
     const ticket = claim === undefined ? undefined : this.#tickets.get(claim.id);
     if (claim === undefined || ticket === undefined)
@@ -60,18 +60,18 @@ export class ResumableSessions {
   }
 
   /** The session that a handshake names, if it is this participant's. HELLO has to prove the rest. */
-  find(participant: Participant, id: string | undefined): HubSession | undefined {
+  find(participant: Participant, id: string | undefined): RequesterSession | undefined {
     const ticket = id === undefined ? undefined : this.#tickets.get(id);
     return ticket?.participant === participant ? ticket.session : undefined;
   }
 
   /** The session has ended. */
-  forget(session: HubSession): void {
+  forget(session: RequesterSession): void {
     const id = this.#idOf.get(session);
     if (id !== undefined) this.#tickets.delete(id);
   }
 
-  #begin(participant: Participant, session: HubSession, bootId: string): ResumeDecision {
+  #begin(participant: Participant, session: RequesterSession, bootId: string): ResumeDecision {
     const random = (count: number) => Buffer.from(this.#world.randomBytes(count));
     const id = this.#prefix + random(16).toString("hex");
     const secret = random(32).toString("base64url");

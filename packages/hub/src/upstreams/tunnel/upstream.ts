@@ -1,7 +1,7 @@
 import type { ErrorCode } from "@roomhub/protocol";
 import {
   RESET_CODES,
-  type HubSession,
+  type RequesterSession,
   type RequestStream,
   type ResetCode,
   resetCodeName,
@@ -33,12 +33,12 @@ const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
 
 /** Requests to one participant through the tunnel it keeps open. */
 export class TunnelUpstream implements Upstream {
-  readonly #session: HubSession;
+  readonly #session: RequesterSession;
   readonly #participant: Participant;
   readonly #authHeaders: Readonly<Record<string, string>>;
 
   constructor(
-    session: HubSession,
+    session: RequesterSession,
     participant: Participant,
     authHeaders: Readonly<Record<string, string>>,
   ) {

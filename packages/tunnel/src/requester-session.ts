@@ -1,7 +1,11 @@
 import { systemWorld, type World } from "@roomhub/protocol";
 import type { LogBudget } from "./resume/sent-log.ts";
-import { HubStream, refuseStream } from "./streams/hub-stream.ts";
-import type { HubStreamPort, RequestStream, ResponseHandler } from "./streams/hub-stream.ts";
+import { OutgoingRequest, refuseStream } from "./streams/outgoing-request.ts";
+import type {
+  OutgoingRequestPort,
+  RequestStream,
+  ResponseHandler,
+} from "./streams/outgoing-request.ts";
 import type { Transport } from "./transport/transport.ts";
 import { PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
 import { CLOSE_CODES, outOfPlace, ProtocolError } from "./wire/close-code.ts";
@@ -17,17 +21,17 @@ const RESET_CONFIRMATION_MS = 5_000;
 const MAX_STREAM_ID = 0xffff_ffff;
 const MAX_HEADS_PER_MESSAGE = 8;
 
-/** What a hub makes of an agent's offer to resume. */
+/** What a requester makes of an agent's offer to resume. */
 export type ResumeDecision =
   /** The tunnel begins a session, under this name. */
   | { kind: "new"; id: string; secret: string }
   /** The claim is right: this session is resumed. */
-  | { kind: "resume"; session: HubSession }
+  | { kind: "resume"; session: RequesterSession }
   | { kind: "refuse"; code: number; reason: string }
-  /** This hub does not resume. */
+  /** This side does not resume. */
   | { kind: "none" };
 
-export interface HubSessionHandlers {
+export interface RequesterSessionHandlers {
   /**
    * The agent's HELLO; `open()` works from now on. Called after its whole message is read.
    *
@@ -56,20 +60,20 @@ export interface HubSessionHandlers {
   onError(error: unknown): void;
 }
 
-export interface HubSessionOptions {
+export interface RequesterSessionOptions {
   /** Maximum response bytes per stream in flight or unread: 64–256 KiB. */
   responseWindowBytes: number;
   /** Maximum concurrent streams, including those waiting for a confirmed RESET. The agent's limit also applies. */
   maxStreams: number;
   /** Default 10 s; the tunnel is dead after two missed pings. */
   pingIntervalMs: number | undefined;
-  /** Which home of the room it is, at the moment of each HELLO; absent where rooms have no homes. */
-  homeEpoch?: (() => number | undefined) | undefined;
+  /** See {@link Hello.epoch}, at the moment of each HELLO. */
+  epoch?: (() => number | undefined) | undefined;
   /** How long streams wait for another connection, 1–300,000; default 0: not at all. */
   resumeMs?: number | undefined;
   /** Of what all sessions keep in order to send it again; default: 8 MiB each, without a common limit. */
   logBudget?: LogBudget | undefined;
-  handlers: HubSessionHandlers;
+  handlers: RequesterSessionHandlers;
   /** Default: the system's. */
   world?: World | undefined;
 }
@@ -78,20 +82,20 @@ export interface HubSessionOptions {
  * The side of a tunnel that sends requests. Owns the transport from construction until `onClose`. Reads no clock: the
  * owner calls `tick()` about once a second.
  */
-export class HubSession {
-  readonly #options: HubSessionOptions;
+export class RequesterSession {
+  readonly #options: RequesterSessionOptions;
   readonly #world: World;
-  readonly #link: TunnelLink<HubStream>;
-  readonly #port: HubStreamPort;
+  readonly #link: TunnelLink<OutgoingRequest>;
+  readonly #port: OutgoingRequestPort;
   /** Streams waiting for the agent to confirm a RESET, with the tick that first saw them. */
-  readonly #resetting = new Map<HubStream, number | undefined>();
+  readonly #resetting = new Map<OutgoingRequest, number | undefined>();
   /** of the tunnel that has this session; it grows with each */
   #generation = 1;
   /** The STATUS in the message with HELLO, while that message is read. */
   #greeting: { hello: Hello; status: TunnelStatus | undefined } | undefined;
   #goAwayReason: string | undefined;
 
-  constructor(transport: Transport, options: HubSessionOptions) {
+  constructor(transport: Transport, options: RequesterSessionOptions) {
     this.#options = options;
     const { handlers, logBudget, pingIntervalMs = PING_INTERVAL_MS, world = systemWorld } = options;
     this.#world = world;
@@ -127,8 +131,8 @@ export class HubSession {
   }
 
   get #hello(): Hello {
-    const { maxStreams, responseWindowBytes: windowBytes, homeEpoch } = this.#options;
-    return { maxStreams, windowBytes, capabilities: {}, homeEpoch: homeEpoch?.() };
+    const { maxStreams, responseWindowBytes: windowBytes, epoch } = this.#options;
+    return { maxStreams, windowBytes, capabilities: {}, epoch: epoch?.() };
   }
 
   get isOpen(): boolean {
@@ -179,7 +183,13 @@ export class HubSession {
     }
     const { responseWindowBytes } = this.#options;
     const id = streams.lastId + 1;
-    const stream = new HubStream(id, this.#port, handler, hello.windowBytes, responseWindowBytes);
+    const stream = new OutgoingRequest(
+      id,
+      this.#port,
+      handler,
+      hello.windowBytes,
+      responseWindowBytes,
+    );
     if (!stream.start(head, body)) {
       return this.#refuse(handler, RESET_CODES.internal, "the request head is over 16 KiB");
     }
@@ -263,7 +273,7 @@ export class HubSession {
    * @returns that session; undefined when the connection begins one of its own, or is closed
    * @throws {ProtocolError} 4002 for an offer that is malformed or contradicts the session
    */
-  #replyTo(agent: Hello): HubSession | undefined {
+  #replyTo(agent: Hello): RequesterSession | undefined {
     const { handlers, resumeMs = 0 } = this.#options;
     const mayResume = resumeMs > 0 && !this.#link.isGoingAway;
     const offer = mayResume ? offerIn(agent) : undefined;
@@ -307,7 +317,11 @@ export class HubSession {
    * @returns false when messages that the agent lacks are no longer kept
    * @throws {ProtocolError} 4002 for counts or limits that contradict this session, 4001 for a tunnel that is not the newest
    */
-  #resumeOver(link: TunnelLink<HubStream>, hello: Hello, claim: ResumeClaim | undefined): boolean {
+  #resumeOver(
+    link: TunnelLink<OutgoingRequest>,
+    hello: Hello,
+    claim: ResumeClaim | undefined,
+  ): boolean {
     const first = this.#link.remoteHello;
     if (hello.maxStreams !== first?.maxStreams || hello.windowBytes !== first.windowBytes)
       throw badResume("the limits of the session are others");

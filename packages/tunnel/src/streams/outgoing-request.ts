@@ -40,13 +40,13 @@ export interface RequestStream {
 }
 
 /** What a stream needs from its session. */
-export interface HubStreamPort {
+export interface OutgoingRequestPort {
   readonly writer: FrameWriter;
   readonly requestHeads: HeadWriter<RequestHead>;
   readonly responseHeads: HeadReader<ResponseHead>;
   /** RESET was sent; `expire()` is called unless the agent confirms in time. */
-  awaitConfirmation(stream: HubStream): void;
-  forget(stream: HubStream): void;
+  awaitConfirmation(stream: OutgoingRequest): void;
+  forget(stream: OutgoingRequest): void;
   onError(error: unknown): void;
 }
 
@@ -56,9 +56,9 @@ export interface HubStreamPort {
  * open ── reset(), bad head, handler threw ──► resetting ──────► closed   (END or RESET from the agent, 5 s, tunnel lost)
  * ```
  */
-export class HubStream implements RequestStream, TunnelStream {
+export class OutgoingRequest implements RequestStream, TunnelStream {
   readonly id: number;
-  readonly #port: HubStreamPort;
+  readonly #port: OutgoingRequestPort;
   readonly #handler: ResponseHandler;
   readonly #body = new OutgoingBody();
   readonly #credit: SendCredit;
@@ -70,7 +70,7 @@ export class HubStream implements RequestStream, TunnelStream {
 
   constructor(
     id: number,
-    port: HubStreamPort,
+    port: OutgoingRequestPort,
     handler: ResponseHandler,
     requestWindowBytes: number,
     responseWindowBytes: number,

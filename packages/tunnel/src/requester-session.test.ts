@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AgentSession } from "./agent-session.ts";
-import { HubSession } from "./hub-session.ts";
+import { RequesterSession } from "./requester-session.ts";
 import { type MemoryTransport, memoryTransportPair } from "./transport/memory-transport.fixture.ts";
 
 const pings = { pingIntervalMs: undefined };
@@ -9,7 +9,7 @@ const pings = { pingIntervalMs: undefined };
 function openTunnel() {
   const [hubEnd, agentEnd] = memoryTransportPair();
   const heard: [what: string, detail: unknown][] = [];
-  const hub = new HubSession(hubEnd, {
+  const hub = new RequesterSession(hubEnd, {
     ...pings,
     responseWindowBytes: 1_000,
     maxStreams: 8,
