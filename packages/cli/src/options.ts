@@ -153,6 +153,7 @@ function hubUrlArgument(text: string): string {
 
 /** How a participant serves requests, whether an agent or the hub calls its endpoint. */
 export interface ServingOptionValues {
+  context?: number;
   maxConcurrency?: number;
   responses?: SurfaceMode;
   messages?: SurfaceMode;
@@ -160,6 +161,11 @@ export interface ServingOptionValues {
 
 export function addServingOptions(command: Command): Command {
   return command
+    .option(
+      "--context <tokens>",
+      "tokens that the model takes, if fewer than reported",
+      positiveArgument,
+    )
     .option("--max-concurrency <number>", "maximum concurrent requests", positiveArgument)
     .addOption(
       new Option(

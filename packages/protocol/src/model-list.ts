@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Capabilities } from "./capability.ts";
-import { Features } from "./model-facts.ts";
+import { Features, ModelContext } from "./model-facts.ts";
 import { Connection, Load } from "./participant.ts";
 
 /**
@@ -26,6 +26,8 @@ export const ModelEntry = z.object({
     capabilities: Capabilities,
     connection: Connection,
     load: Load,
+    /** absent where it is not known, or only what the model was trained for */
+    context: ModelContext.optional(),
     features: Features.optional(),
   }),
 });

@@ -81,6 +81,21 @@ test("a budget says what is left, and when it is renewed", () => {
   );
 });
 
+test("facts say what is known of the model", () => {
+  const unknown = { vision: "unknown", reasoning: "unknown", logprobs: "unknown" } as const;
+  const facts = factTexts(
+    participant({
+      context: { tokens: 8_192, from: "loaded" },
+      features: { tools: "supported", structuredOutput: "enforced", ...unknown },
+      answersAs: "qwen3",
+    }),
+    0,
+  );
+  expect(facts).toEqual(
+    expect.arrayContaining(["context 8k", "tools", "schema", "answers as qwen3"]),
+  );
+});
+
 test("facts are specs of a size that fits, the connection, and capabilities that are not ruled out", () => {
   const specs = { gpu: "RTX 4090", vram: 24, nested: { a: 1 }, long: "x".repeat(1_000) };
   const capabilities = {

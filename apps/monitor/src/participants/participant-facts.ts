@@ -1,5 +1,5 @@
 import type { ParticipantSummary, Readiness } from "@roomhub/protocol";
-import type { Slots } from "@roomhub/room-state";
+import { contextText, featureWords, type Slots } from "@roomhub/room-state";
 import { agoText, countText, stopwatchText } from "../parts/figure-text.ts";
 
 /** Participants whose model servers share one machine's slots; undefined for one that shares none. */
@@ -66,13 +66,17 @@ export function conditionOf(
 
 /** What there is to know besides its line: its id, machine, connection, budget and capabilities. */
 export function factTexts(participant: ParticipantSummary, nowMs: number): string[] {
-  const { id, model, connection, loadedModels, standIn } = participant;
+  const { id, model, connection, loadedModels, standIn, context, features } = participant;
+  const tokens = contextText(context);
   const path = { tunnel: ["through its tunnel"], direct: ["called by the hub"], none: [] };
   const budget = budgetText(participant, nowMs);
   return [
     id,
     ...specTexts(participant),
     ...path[connection.path],
+    ...(tokens === "" ? [] : [`context ${tokens}`]),
+    ...featureWords(features),
+    ...(participant.answersAs === undefined ? [] : [`answers as ${participant.answersAs}`]),
     ...(loadedModels?.includes(model) === true ? ["model loaded"] : []),
     ...(standIn === true ? ["leaves requests for any participant to the others"] : []),
     ...(budget === undefined ? [] : [`budget: ${budget}`]),

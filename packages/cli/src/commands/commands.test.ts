@@ -90,6 +90,20 @@ test("participants shows who is reachable, and how", async () => {
   expect(lines[3]).toMatch(/^eve .* tunnel, connection lost 3 s ago, 1 stream waits for it/);
 });
 
+test("context and features are columns where something is known of them", async () => {
+  const unknown = { vision: "unknown", reasoning: "unknown", logprobs: "unknown" } as const;
+  const known = aParticipant({
+    context: { tokens: 8_192, from: "loaded" },
+    features: { tools: "supported", structuredOutput: "enforced", ...unknown },
+    answersAs: "qwen3",
+  });
+  const world = makeWorld({}, { listParticipants: async () => [known] });
+  await world.run("participants", "ABC234");
+  const [head, line] = world.stdout.text.split("\n");
+  expect(head).toMatch(/ MODEL +CONTEXT {2}CAN +STATUS /);
+  expect(line).toMatch(/ llama3 \(answers as qwen3\) {2}8k +tools schema {2}online /);
+});
+
 test("an empty room is reported on stderr with the command that joins it", async () => {
   const world = makeWorld({}, { listModels: async () => [] });
   expect(await world.run("models", "abc234")).toBe(0);

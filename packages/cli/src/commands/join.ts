@@ -182,6 +182,7 @@ async function resolveParticipants(
       model,
       endpoint,
       password: room.password,
+      context: options.context,
       ownFirst,
       tunnelMask,
       specs,

@@ -119,6 +119,7 @@ async function addEndpoint(
       ...(room.password === undefined ? {} : { password: room.password }),
       ...(Object.keys(authHeaders).length === 0 ? {} : { authHeaders }),
       ...(Object.keys(config).length === 0 ? {} : { config }),
+      ...(options.context === undefined ? {} : { context: options.context }),
       ...(capabilities === undefined ? {} : { capabilities }),
     },
     { token: await knownToken(tokens.find(id), invite) },

@@ -4,6 +4,7 @@ import type { CliContext } from "../context.ts";
 import { loadColumn } from "../terminal/load-text.ts";
 import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../options.ts";
 import { envSecret } from "../secrets.ts";
+import { contextText, featureWords, modelText } from "@roomhub/room-state";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface LeaveOptionValues extends HubOptionValues {
@@ -48,9 +49,10 @@ async function listParticipants(
   if (options.json === true) writeJson(context.stdout, { participants });
   else if (participants.length === 0) printEmptyRoom(context, invite.hubUrl, invite.room);
   else {
-    const headings = ["id", "nickname", "model", "status", "path", "load", "endpoint"];
-    const { stdout } = context;
-    stdout.write(formatTable(headings, participants.map(participantRow), stdout.columns));
+    const headings = [
+      ...["id", "nickname", "model", "context", "can", "status", "path", "load", "endpoint"],
+    ];
+    writeTable(context, headings, participants.map(participantRow));
   }
 }
 
@@ -64,9 +66,7 @@ async function listModels(
   if (options.json === true) writeJson(context.stdout, { object: "list", data: models });
   else if (models.length === 0) printEmptyRoom(context, invite.hubUrl, invite.room);
   else {
-    const { stdout } = context;
-    const headings = ["id", "model", "owner", "reachable"];
-    stdout.write(formatTable(headings, models.map(modelRow), stdout.columns));
+    writeTable(context, ["id", "model", "context", "owner", "reachable"], models.map(modelRow));
   }
 }
 
@@ -83,12 +83,21 @@ async function leave(
   else context.stderr.write(`${safe(id)} left room ${invite.room}\n`);
 }
 
+/** Without the columns in which no row says anything. */
+function writeTable({ stdout }: CliContext, headings: readonly string[], rows: string[][]): void {
+  const isShown = headings.map((_, column) => rows.some((row) => row[column] !== ""));
+  const shown = (cells: readonly string[]) => cells.filter((_, column) => isShown[column]);
+  stdout.write(formatTable(shown(headings), rows.map(shown), stdout.columns));
+}
+
 function participantRow(participant: ParticipantSummary): string[] {
   const { connection, load } = participant;
   return [
     safe(participant.id),
     safe(participant.nickname),
-    safe(participant.model),
+    safe(modelText(participant)),
+    contextText(participant.context),
+    featureWords(participant.features).join(" "),
     safe(participant.status),
     pathText(connection),
     load === undefined ? "" : loadColumn(load),
@@ -100,6 +109,7 @@ function modelRow(model: ModelEntry): string[] {
   return [
     safe(model.id),
     safe(model.service.model),
+    contextText(model.service.context),
     safe(model.owned_by),
     reachableText(model.service.connection),
   ];

@@ -15,6 +15,7 @@ import {
   positiveArgument,
 } from "../options.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
+import { contextText } from "@roomhub/room-state";
 import { loadColumn } from "../terminal/load-text.ts";
 import { countOf, duration, formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
 
@@ -23,6 +24,7 @@ interface RouteOptionValues extends HubOptionValues {
   model?: string;
   session?: string;
   promptBytes: number;
+  require?: string;
   protocol: SurfaceWord;
 }
 
@@ -51,6 +53,7 @@ export function addRouteCommand(program: Command, context: CliContext): void {
     )
     .option("--session <id>", "the session the request would name, for its cached share")
     .option("--prompt-bytes <n>", "length of the prompt", positiveArgument, 4_096)
+    .option("--require <features>", "what the model must have, such as schema,tools")
     .addHelpText("after", examples("roomhub route ABC234 llama3.2"))
     .action((room: string | undefined, model: string | undefined, options: RouteOptionValues) => {
       const target = onlyOne("room", room, options.room);
@@ -87,6 +90,7 @@ async function showRoute(
     protocol,
     session: options.session,
     promptBytes: options.promptBytes,
+    require: options.require,
   });
   if (options.json === true) writeJson(context.stdout, route);
   else context.stdout.write(explanation(route, options.protocol));
@@ -102,8 +106,17 @@ function explanation(route: RouteExplanation, surface: SurfaceWord): string {
     participants.length === 0
       ? ""
       : formatTable(
-          ["id", "model", "verdict", "path", "load", ...expectedHeads(route), "why"],
-          participants.map((one) => row(one, isPlaced(route))),
+          [
+            "id",
+            "model",
+            ...contextHeads(route),
+            "verdict",
+            "path",
+            "load",
+            ...expectedHeads(route),
+            "why",
+          ],
+          participants.map((one) => row(one, route)),
         );
   const closing = closingLines(route).map((line) => `${line}\n`);
   return [head, table, closing.join("")].filter((part) => part !== "").join("\n");
@@ -143,6 +156,10 @@ function isPlaced({ participants }: RouteExplanation): boolean {
   return participants.some(({ expected }) => expected !== undefined);
 }
 
+function contextHeads({ participants }: RouteExplanation): string[] {
+  return participants.some(({ context }) => context !== undefined) ? ["context"] : [];
+}
+
 function expectedHeads(route: RouteExplanation): string[] {
   return isPlaced(route) ? ["wait", "first token", "prompt rate", "cached"] : [];
 }
@@ -161,15 +178,16 @@ function kilobytes(bytes: number): string {
   return `${(bytes / 1_000).toFixed(1)} KB`;
 }
 
-function row(participant: RouteCandidate, isPlacedByModel: boolean): string[] {
+function row(participant: RouteCandidate, route: RouteExplanation): string[] {
   const { id, model, verdict, reason, connection, load } = participant;
   return [
     safe(id),
     safe(model),
+    ...contextHeads(route).map(() => contextText(participant.context)),
     verdicts[verdict],
     safe(connection.path),
     loadColumn(load),
-    ...(isPlacedByModel ? expectedCells(participant) : []),
+    ...(isPlaced(route) ? expectedCells(participant) : []),
     safe(reason),
   ];
 }

@@ -133,6 +133,7 @@ export function modelView(participant: Participant, nowMs: number): ModelEntry {
       capabilities: participant.learned.capabilities,
       connection: connectionView(participant, nowMs),
       load: loadView(participant),
+      ...(Number.isFinite(participant.learned.usableTokens) ? contextView(participant) : {}),
       ...featuresView(participant),
     },
   };
