@@ -1,5 +1,6 @@
 import { type JsonObject, LIMITS, systemWorld, type World } from "@roomhub/protocol";
 import { discoverCapabilities } from "./learn/capabilities.ts";
+import { FieldSink } from "./learn/field-sink.ts";
 import { FactsWatch, type KnownFacts } from "./learn/facts-watch.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
 import type { CapabilityName } from "./learn/known-capabilities.ts";
@@ -8,7 +9,6 @@ import type { CallProvider, QueriedServer } from "./learn/query.ts";
 import { probeModels, type ProbeResult } from "./learn/probe.ts";
 import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness, findingOf } from "./readiness/server-readiness.ts";
-import { FingerprintSink } from "./slots/fingerprint-sink.ts";
 import { LoadedWatch } from "./slots/loaded-watch.ts";
 import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
 import { CountTokensCall } from "./messages/counting/count-tokens-call.ts";
@@ -69,6 +69,9 @@ export interface ModelServerOptions {
   source?: TranslationSource | undefined;
 }
 
+const fingerprintField = /"system_fingerprint": ?"([^"]{1,256})"/;
+const modelField = /"model": ?"([^"\\]{1,256})"/;
+
 /** The operations whose responses show what the server has. */
 const surfaces: Readonly<Record<string, CapabilityName>> = {
   "/responses": "openResponses",
@@ -103,6 +106,8 @@ export class ModelServer {
   readonly #loaded: LoadedWatch;
   readonly #facts: FactsWatch;
   #isLooking = false;
+  /** The next response shows the name of the model: once after each look. */
+  #isNameDue = false;
 
   constructor(options: ModelServerOptions) {
     this.#options = options;
@@ -257,11 +262,19 @@ export class ModelServer {
       ),
     );
 
-  /** mlx-lm shows its version, and with it whether it batches, in what it generates and nowhere else. */
   #described(sink: ProviderSink): ProviderSink {
-    if (this.#knowledge.program !== "mlx-lm" || this.engine?.slots !== 1) return sink;
-    return new FingerprintSink(sink, (text) => this.#slots.describe({ system_fingerprint: text }));
+    const seen = this.#isNameDue ? new FieldSink(sink, modelField, this.#onName) : sink;
+    // mlx-lm shows its version, and with it whether it batches, in what it generates and nowhere else.
+    if (this.#knowledge.program !== "mlx-lm" || this.engine?.slots !== 1) return seen;
+    return new FieldSink(seen, fingerprintField, (text) =>
+      this.#slots.describe({ system_fingerprint: text }),
+    );
   }
+
+  readonly #onName = (name: string): void => {
+    this.#isNameDue = false;
+    this.#facts.answered(name);
+  };
 
   readonly #onCallOver = (isCancelled: boolean): void => {
     if (isCancelled) this.#slots.requestCancelled();
@@ -296,6 +309,7 @@ export class ModelServer {
     await this.#slots.look(program, found, description);
     await this.#loaded.look(program, found, description);
     await this.#facts.look(program, found, description);
+    this.#isNameDue = true;
     this.#isLooking = false;
   }
 

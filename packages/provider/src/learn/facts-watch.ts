@@ -5,6 +5,7 @@ import {
   type ModelContext,
   serverRoot,
 } from "@roomhub/protocol";
+import { fieldsOf } from "../translation/chat/provider-field.ts";
 import type { ServerProgram } from "./fingerprints.ts";
 import {
   contextRules,
@@ -56,6 +57,8 @@ export class FactsWatch {
   #contexts: ModelFacts["contexts"] = {};
   #said: Partial<Features> = {};
   #isLooked = false;
+  /** names of the model in its server's list */
+  #aliases: readonly string[] = [];
   #answersAs: string | undefined;
   #known = nothing;
 
@@ -83,6 +86,7 @@ export class FactsWatch {
     // A llama-server has one model, whatever requests call it.
     const [sole] = program === "llama.cpp" && entries.length === 1 ? entries : [];
     const entry = entries.find((one) => isEntryOf(one, model)) ?? sole;
+    this.#aliases = entry === undefined ? [] : namesOf(entry);
     if (entry !== undefined) this.#note(factsInEntry(entry));
     if (description !== undefined) this.#take(description);
     if (description !== undefined && program === "Ollama") await this.#show(model);
@@ -95,6 +99,15 @@ export class FactsWatch {
     this.#program = program;
     this.#take(response);
     // While it is looked at, more follows.
+    if (this.#isLooked) this.#publish();
+  }
+
+  /** A response named its model. */
+  answered(name: string): void {
+    const model = this.#options.model();
+    if (model === undefined) return;
+    const isSame = [model, ...this.#aliases].some((one) => plainName(one) === plainName(name));
+    this.#answersAs = isSame ? undefined : name;
     if (this.#isLooked) this.#publish();
   }
 
@@ -148,7 +161,23 @@ export class FactsWatch {
   }
 }
 
-function isEntryOf({ id, aliases }: JsonObject, model: string): boolean {
-  const names = [id, ...(Array.isArray(aliases) ? (aliases as unknown[]) : [])];
-  return names.some((name) => typeof name === "string" && isSameModel(name, model));
+function isEntryOf(entry: JsonObject, model: string): boolean {
+  return namesOf(entry).some((name) => isSameModel(name, model));
+}
+
+/** vLLM and SGLang have `root`: what the model is served from. Another hub has what a participant serves. */
+function namesOf({ id, root, aliases, service }: JsonObject): string[] {
+  const others: unknown[] = Array.isArray(aliases) ? aliases : [];
+  const names = [id, root, fieldsOf(service)["model"], ...others];
+  return names.filter((name) => typeof name === "string");
+}
+
+/** Without what names of the same model differ in: folders, a file's ending, the tag `latest`, and a date. */
+function plainName(name: string): string {
+  const file = name.split(/[/\\]/).at(-1) ?? name;
+  return file
+    .toLowerCase()
+    .replace(/\.gguf$/, "")
+    .replace(/[:-]latest$/, "")
+    .replace(/[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$/, "");
 }
