@@ -15,7 +15,7 @@ import { TunnelOpenings, TunnelResumes } from "./domain/tunnel-openings.ts";
 import { HubError } from "./errors.ts";
 import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
-import { createBatch } from "./batch.ts";
+import { createBatch } from "./events/batch.ts";
 import { interfaceAddresses, packageVersion, urlHost } from "./host.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";

@@ -1,5 +1,5 @@
 import { SURFACES } from "@roomhub/protocol";
-import { HubError } from "../errors.ts";
+import { HubError } from "../../errors.ts";
 
 const surfacePaths = [...SURFACES.map((surface) => surface.path), "models"];
 const surface = new RegExp(`(?<=/)(?:${surfacePaths.join("|")})(?=/|$)`, "g");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** Made by `npm run openapi`, shipped with the package. */
-const file = new URL("../../openapi.json", import.meta.url);
+const file = new URL("../../../openapi.json", import.meta.url);
 
 /** This surface as an OpenAPI document, for programs: docs/reference/openapi.md. */
 export class OpenApiDocument {
