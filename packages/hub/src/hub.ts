@@ -1,4 +1,4 @@
-import { createRequestSchemas, resolveLimits, systemWorld } from "@roomhub/protocol";
+import { createRequestSchemas, resolveLimits, systemWorld, TurnEnd } from "@roomhub/protocol";
 import type { Server } from "node:http";
 import { createClock, startSweep, type SweepTasks } from "./clock.ts";
 import { Throttle } from "./credentials/throttle.ts";
@@ -19,7 +19,6 @@ import { createBatch } from "./events/batch.ts";
 import { interfaceAddresses, packageVersion, urlHost } from "./host.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";
-import { TurnEnd } from "./http/turn-end.ts";
 import { HandedOut } from "./http/handed-out.ts";
 import { createPeerReader, type PeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";

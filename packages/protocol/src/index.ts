@@ -128,6 +128,7 @@ export {
   RoomResponse,
 } from "./room.ts";
 export { Roster, type RosterMember } from "./roster.ts";
+export { type Sending, TurnEnd } from "./turn-end.ts";
 export {
   RouteAlias,
   RouteCandidate,

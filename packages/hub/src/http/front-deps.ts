@@ -1,4 +1,4 @@
-import type { Limits, RequestSchemas, Surface, World } from "@roomhub/protocol";
+import type { Limits, RequestSchemas, Surface, TurnEnd, World } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EventBus } from "../events/bus.ts";
@@ -15,7 +15,6 @@ import type { PeerReader } from "./peer.ts";
 import type { ResponseOptions } from "./relay.ts";
 import type { HealthState, RouteCluster } from "./route.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
-import type { TurnEnd } from "./turn-end.ts";
 
 /** What the front needs of the hub. */
 export interface FrontDeps {

@@ -5,7 +5,7 @@ import { asHubError, HubError } from "../errors.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import type { MoveRequest } from "../inference/inference-call.ts";
 import { hasBody, managementBodyLimits, skipBody } from "./body.ts";
-import { JsonCall } from "./json-call.ts";
+import { JsonCall } from "./handlers/json-call.ts";
 import { answerPreflight, clientShape, setCommonHeaders } from "./response-head.ts";
 import { sendError } from "./error-response.ts";
 import type { Arrival, FrontDeps, RoomPlaces } from "./front-deps.ts";

@@ -1,4 +1,4 @@
-import type { ErrorShape } from "@roomhub/protocol";
+import type { ErrorShape, Sending, TurnEnd } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HubError } from "../errors.ts";
 import type { ClientListener, ClientResponse } from "../inference/client-response.ts";
@@ -6,7 +6,6 @@ import { sendError } from "./error-response.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
 import type { Deliveries } from "./hops/deliveries.ts";
 import { headPairs, setCommonHeaders } from "./response-head.ts";
-import type { Sending, TurnEnd } from "./turn-end.ts";
 
 export interface ResponseOptions {
   requestId: string;

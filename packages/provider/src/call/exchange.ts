@@ -1,4 +1,10 @@
-import { type RosterMember, urlBelow, type Timer, type World } from "@roomhub/protocol";
+import {
+  type RosterMember,
+  type Timer,
+  type TurnEnd,
+  urlBelow,
+  type World,
+} from "@roomhub/protocol";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
 import { lengthOf, type RequestHeads } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
@@ -15,6 +21,7 @@ export interface ExchangeDeps {
   sockets: SocketPool;
   connectTimeoutMs: number;
   world: World;
+  turnEnd: TurnEnd;
   onClosed(exchange: Exchange): void;
 }
 
@@ -189,7 +196,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
     }
     this.#isBodyWritten = body !== "streamed";
     this.#sentMs = world.monotonicMs();
-    write(taken, head, body);
+    write(taken, head, body, this.#deps.turnEnd);
   }
 
   #newReader(): ResponseReader {
@@ -269,8 +276,14 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   }
 }
 
-/** Head and body leave together. */
-function write({ socket }: PooledSocket, head: string, body: ProviderRequest["body"]): void {
+/** Head and body leave together, those of short bodies at the end of the turn. */
+function write(
+  pooled: PooledSocket,
+  head: string,
+  body: ProviderRequest["body"],
+  turnEnd: TurnEnd,
+): void {
+  const { socket } = pooled;
   if (body === undefined || body === "streamed") {
     socket.write(head, "latin1");
     return;
@@ -286,5 +299,7 @@ function write({ socket }: PooledSocket, head: string, body: ProviderRequest["bo
   const bytes = Buffer.allocUnsafe(head.length + bodyBytes);
   let at = bytes.write(head, 0, "latin1");
   for (const part of body) at += part.copy(bytes, at);
+  socket.cork();
   socket.write(bytes);
+  turnEnd.add(pooled);
 }

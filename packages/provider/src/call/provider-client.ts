@@ -1,4 +1,4 @@
-import { Roster, systemWorld, type World } from "@roomhub/protocol";
+import { Roster, systemWorld, TurnEnd, type World } from "@roomhub/protocol";
 import { isIP } from "node:net";
 import { type AddressProblem, createLookup } from "./lookup.ts";
 import { RequestHeads } from "./message-headers.ts";
@@ -33,6 +33,7 @@ export class ProviderClient {
   readonly #options: ProviderClientOptions;
   readonly #world: World;
   readonly #sockets: SocketPool;
+  readonly #turnEnd: TurnEnd;
   readonly #targets = new Map<string, KnownTarget>();
   readonly #running = new Roster<Exchange>();
   #isClosed = false;
@@ -41,6 +42,7 @@ export class ProviderClient {
   constructor(options: ProviderClientOptions) {
     this.#options = options;
     this.#world = options.world ?? systemWorld;
+    this.#turnEnd = new TurnEnd(this.#world);
     this.#sockets = new SocketPool(createLookup(options.addressProblem), this.#world);
   }
 
@@ -96,6 +98,7 @@ export class ProviderClient {
       sockets: this.#sockets,
       connectTimeoutMs: this.#options.connectTimeoutMs,
       world: this.#world,
+      turnEnd: this.#turnEnd,
       onClosed: this.#onClosed,
     };
   }

@@ -1,4 +1,4 @@
-import type { Timer, World } from "@roomhub/protocol";
+import type { Sending, Timer, World } from "@roomhub/protocol";
 import { connect, isIP, type LookupFunction, type Socket, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { ProviderTarget } from "./target.ts";
@@ -125,7 +125,7 @@ export function dialOptions(
 }
 
 /** For one request at a time, and perhaps for one after another. */
-export class PooledSocket {
+export class PooledSocket implements Sending {
   readonly socket: Socket;
   /** A response has come on it before: the provider may have closed it meanwhile. */
   isReused = false;
@@ -159,6 +159,11 @@ export class PooledSocket {
     this.#user = user;
     this.isReused = true;
     return true;
+  }
+
+  /** What was written since it was corked. */
+  send(): void {
+    this.socket.uncork();
   }
 
   rest(nowMs: number): void {

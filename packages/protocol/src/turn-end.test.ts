@@ -1,6 +1,7 @@
-import { systemWorld, type Timer } from "@roomhub/protocol";
 import { expect, test } from "vitest";
+import { systemWorld } from "./system-world.ts";
 import { TurnEnd } from "./turn-end.ts";
+import type { Timer } from "./world.ts";
 
 test("what is to be sent leaves at the end of its turn, in order", () => {
   const ends: (() => void)[] = [];

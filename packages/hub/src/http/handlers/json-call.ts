@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { HubError } from "../errors.ts";
-import type { MoveRequest } from "../inference/inference-call.ts";
-import { type BodySink, hasBody, jsonIn, managementBodyLimits, readBody } from "./body.ts";
-import type { FrontDeps } from "./front-deps.ts";
-import { clientShape, headPairs } from "./response-head.ts";
-import type { JsonRoute, RouteRequest, RouteResponse } from "./route.ts";
-import { queryOf, type RouteMatch } from "./router.ts";
+import { HubError } from "../../errors.ts";
+import type { MoveRequest } from "../../inference/inference-call.ts";
+import { type BodySink, hasBody, jsonIn, managementBodyLimits, readBody } from "../body.ts";
+import type { FrontDeps } from "../front-deps.ts";
+import { clientShape, headPairs } from "../response-head.ts";
+import type { JsonRoute, RouteRequest, RouteResponse } from "../route.ts";
+import { queryOf, type RouteMatch } from "../router.ts";
 
 const jsonHeaders = {
   "content-type": "application/json",

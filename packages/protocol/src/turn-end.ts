@@ -1,4 +1,4 @@
-import type { World } from "@roomhub/protocol";
+import type { World } from "./world.ts";
 
 /** Something to send that waits for the end of the turn. */
 export interface Sending {
@@ -6,8 +6,8 @@ export interface Sending {
 }
 
 /**
- * Sends to clients once everything was read that had arrived. A write wakes its client; one that is awake, for the write
- * before it, costs the hub a fifth less of a whole request.
+ * Sends once everything was read that had arrived. Each write wakes the other end; one that is awake already, for a write
+ * before, is not woken again, and its next messages come together.
  */
 export class TurnEnd {
   readonly #world: World;
