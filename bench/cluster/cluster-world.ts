@@ -5,6 +5,7 @@ import {
   type BenchHub,
   hubTarget,
   joinByTunnel,
+  joinDirectly,
   manyAtOnce,
   openRoom,
   startHub,
@@ -37,6 +38,8 @@ export async function startBenchCluster(world: BenchWorld): Promise<BenchCluster
     ...{ count: 1, prefix: "p", maxConcurrency: manyAtOnce, isQuiet: true },
   });
   await linked(entry);
+  // A room with an endpoint that only its home reaches stays: otherwise it moves to where most requests enter.
+  await joinDirectly(owner, room, "stays", (await world.provider()).url);
   const targetOf = (name: string, hub: BenchHub) =>
     hubTarget(name, hub, room, ["p-0"], participant);
   const targets = { owner: targetOf("owner", owner), hop: targetOf("hop", entry) };
