@@ -76,6 +76,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Connection.readiness": "Whether its model server can take a request now",
   "Connection.resuming":
     "Its tunnel lost its connection: `streams` requests wait for it, since `sinceMs` ms; absent otherwise",
+  "Connection.loading":
+    "Its model server loads the model: `sinceMs` ms so far, and `expectedMs` as it took before; absent otherwise",
   "Connection.problem":
     "Why no request is sent to it now, or why further tunnels are refused; absent otherwise",
   "Load.active": "Requests running",

@@ -177,6 +177,8 @@ export interface Learned {
   /** the tokens of `context`; infinite when it is not known, or only what the model was trained for */
   usableTokens: number;
   abilities: Abilities;
+  /** how long its model server was loading when it last became ready; undefined before it did */
+  loadTookMs: number | undefined;
   /** how many bytes of text a token has in prompts like the last ones; undefined until one was counted */
   bytesPerToken: number | undefined;
 }
@@ -287,6 +289,7 @@ export function nothingFound() {
     context: undefined,
     usableTokens: Number.POSITIVE_INFINITY,
     abilities: unknownAbilities,
+    loadTookMs: undefined,
     bytesPerToken: undefined,
   };
 }

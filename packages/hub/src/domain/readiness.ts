@@ -61,6 +61,34 @@ export function isOverloaded({ load }: Participant, nowMs: () => number): boolea
   return overloadedUntilMs !== undefined && nowMs() < overloadedUntilMs;
 }
 
+/**
+ * For how long its model server has been loading, and how long it took before; undefined while it is not loading, or not
+ * by its own account.
+ */
+export function loadingOf(
+  { paths, learned }: Participant,
+  nowMs: number,
+): { sinceMs: number; expectedMs: number | undefined } | undefined {
+  const path = verdictIn(paths);
+  if (path?.readiness !== "loading") return undefined;
+  const expectedMs = learned.loadTookMs ?? learned.pace.loadMs;
+  const sinceMs = Math.max(0, Math.round(nowMs - path.sinceMs));
+  return { sinceMs, expectedMs: expectedMs && Math.round(expectedMs) };
+}
+
+/** The verdict on its model server, over the path that is used. */
+function verdictIn({ tunnel, direct }: Participant["paths"]): PathVerdict | undefined {
+  if (tunnel.kind === "open") return tunnel;
+  return tunnel.kind === "closed" && direct.kind === "answered" ? direct : undefined;
+}
+
+/** Called before a verdict is replaced: the end of loading shows how long it takes. */
+export function noteVerdict(participant: Participant, readiness: Readiness, nowMs: number): void {
+  const before = verdictIn(participant.paths);
+  if (before?.readiness !== "loading" || readiness !== "ready") return;
+  participant.learned.loadTookMs = nowMs - before.sinceMs;
+}
+
 /** Whether it is loading or overloaded: a request waits for it, as for a full participant. */
 export function isAwaited(participant: Participant, nowMs: () => number): boolean {
   if (isLoading(participant)) return true;

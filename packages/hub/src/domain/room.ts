@@ -53,5 +53,6 @@ export function modelChanged({ placing }: Room, participant: Participant): void 
   participant.learned.facts = noFacts;
   participant.learned.refused = undefined;
   participant.learned.bytesPerToken = undefined;
+  participant.learned.loadTookMs = undefined;
   updateFacts(participant);
 }

@@ -9,7 +9,7 @@ import type {
   AnthropicModelList,
 } from "@roomhub/protocol";
 import { isConnected, type Participant } from "./participant.ts";
-import { doubtOf, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
+import { doubtOf, isRoutable, loadingOf, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 import { standInsLast } from "./selection-query.ts";
 import type { Alias } from "./aliases/alias-table.ts";
@@ -106,8 +106,16 @@ export function connectionView(participant: Participant, nowMs: number): Connect
     path: pathOf(participant),
     readiness: readinessOf(participant),
     ...gapView(participant, nowMs),
+    ...loadingView(participant, nowMs),
     ...(problem === "" ? {} : { problem }),
   };
+}
+
+function loadingView(participant: Participant, nowMs: number): Pick<Connection, "loading"> {
+  const loading = loadingOf(participant, nowMs);
+  if (loading === undefined) return {};
+  const { sinceMs, expectedMs } = loading;
+  return { loading: { sinceMs, ...(expectedMs === undefined ? {} : { expectedMs }) } };
 }
 
 function gapView({ paths }: Participant, nowMs: number): Pick<Connection, "resuming"> {

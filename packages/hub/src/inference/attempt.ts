@@ -96,6 +96,11 @@ export class Attempt implements ResponseSink {
     return this.#call?.isBodyTaken ?? false;
   }
 
+  /** Its model server had not loaded the model when it began. */
+  get loadsModel(): boolean {
+    return this.#shows !== "speed";
+  }
+
   resume(): void {
     if (!this.#isClosed) this.#call?.resume();
   }

@@ -82,6 +82,11 @@ export class Attempts implements AttemptListener {
     return this.#current?.participant;
   }
 
+  /** the participant that loads its model for the attempt that runs; undefined when none does */
+  get loading(): Participant | undefined {
+    return this.#current?.loadsModel === true ? this.#current.participant : undefined;
+  }
+
   /** how often an interrupted tunnel resumed during the request */
   get resumes(): number {
     return this.#resumes;
@@ -342,8 +347,9 @@ export class Attempts implements AttemptListener {
       asHubError(thrown, this.#deps.reportBug),
       attempt.options.scrubber,
     );
-    // Before a context error that moves the request, nothing but comments has passed.
-    const isPromised = this.#call.client.isHeadWritten && cause !== "context";
+    // Before a context error that moves the request, and while a model loads, nothing but comments has passed.
+    const hasWaited = cause === "context" || this.delivery.hasOnlyWaited;
+    const isPromised = this.#call.client.isHeadWritten && !hasWaited;
     if (isPromised || !this.#routing.mayTryAgain(attempt, cause, this.#count))
       return this.#request.fail(error);
     if (cause === "busy") return this.#request.fail(this.#firstFailureOr(attempt, error));

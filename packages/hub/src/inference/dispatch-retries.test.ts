@@ -348,12 +348,13 @@ describe("a participant that loads its model", () => {
     bench.pass(45_001);
     bench.pass(10_000);
     bench.pass(4_990);
-    expect(sent.client.text).toBe(": keepalive\n\n");
+    const waited = ": ana loads llama3, for 46 s so far\n\n";
+    expect(sent.client.text).toBe(waited);
     report(bench, ana, "ready");
     bench.call().head();
     bench.call().data(chatStream([done]));
     bench.call().end();
-    expect(sent.client.text).toBe(`: keepalive\n\n${chatStream([done])}`);
+    expect(sent.client.text).toBe(`${waited}${chatStream([done])}`);
   });
 
   test("is waited for within the limits of the queue", () => {

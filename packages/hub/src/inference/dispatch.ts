@@ -1,5 +1,5 @@
 import type { Participant } from "../domain/participant.ts";
-import { beginTrial } from "../domain/readiness.ts";
+import { beginTrial, isLoading, loadingOf } from "../domain/readiness.ts";
 import type { Selection } from "../domain/selection-query.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { type AttemptedRequest, Attempts } from "./attempts.ts";
@@ -228,8 +228,23 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       if (place?.isHoldOver(nowMs) === true && this.tryToLeave()) return;
       this.#attempts.tick(nowMs);
       if (delivery.isLeftOpen(nowMs) && this.#attempts.endIfOver()) return;
-      delivery.tick(nowMs);
+      delivery.tick(nowMs, this.#loadingText(nowMs));
     });
+  }
+
+  /** That its model is being loaded, when that is what it waits for. */
+  #loadingText(nowMs: number): string | undefined {
+    const { candidates = [] } = this.#place ?? {};
+    const [first] = candidates;
+    const participant = candidates.every(isLoading) ? (first ?? this.#attempts.loading) : undefined;
+    if (participant === undefined) return undefined;
+    const { sinceMs, expectedMs } = loadingOf(participant, nowMs) ?? {};
+    const facts = [
+      `${participant.id} loads ${participant.model}`,
+      ...(sinceMs === undefined ? [] : [`for ${seconds(sinceMs)} so far`]),
+      ...(expectedMs === undefined ? [] : [`${seconds(expectedMs)} before`]),
+    ];
+    return facts.join(", ");
   }
 
   cut(error: HubError): void {
@@ -304,4 +319,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const [alias, queueMs] = [this.#routing.alias, this.#queueMs];
     return factsOf(this.#call, { participant, alias, attempts: count, queueMs, resumes });
   }
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
 }

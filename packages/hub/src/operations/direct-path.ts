@@ -1,7 +1,7 @@
 import { shellWord, type Warning } from "@roomhub/protocol";
 import type { Participant, Paths, Registration } from "../domain/participant.ts";
 import type { DirectReport } from "../domain/path-reports.ts";
-import { updateTrial } from "../domain/readiness.ts";
+import { noteVerdict, updateTrial } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext } from "./context.ts";
@@ -36,6 +36,7 @@ function responded(
   const { readiness, problem = "", sinceMs } = verdict;
   participant.paths.lastContactAt = context.wallMs();
   participant.paths.lastContactMs = context.nowMs();
+  noteVerdict(participant, readiness, context.nowMs());
   const { direct } = participant.paths;
   const { status } = participant.presence;
   const isSame =

@@ -1,7 +1,7 @@
 import { Readiness } from "@roomhub/protocol";
 import type { Load, Participant, Paths } from "../domain/participant.ts";
 import type { ReportedStatus, TunnelReport } from "../domain/path-reports.ts";
-import { updateTrial } from "../domain/readiness.ts";
+import { noteVerdict, updateTrial } from "../domain/readiness.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext } from "./context.ts";
 import { announceLoadedModels, shownOf, takeCapabilities, takeFacts, takeLoad } from "./learned.ts";
@@ -111,7 +111,9 @@ function takeStatus(
   participant: Participant,
   status: ReportedStatus,
 ): void {
-  participant.paths.tunnel = openTunnel(participant, status, context.nowMs());
+  const next = openTunnel(participant, status, context.nowMs());
+  if (next.kind === "open") noteVerdict(participant, next.readiness, context.nowMs());
+  participant.paths.tunnel = next;
   updateTrial(participant);
   takeCapabilities(participant, status.capabilities ?? {});
   const { limit, limitFrom, elsewhere = 0 } = status;

@@ -4,6 +4,7 @@ import type { HeaderMap } from "./response-headers.ts";
 import { checkClient } from "./deadline.ts";
 
 const comment = ": keepalive\n\n";
+const loadingCommitMs = 5_000;
 
 /** Writes to one client, and notes since when the client has read nothing and was sent nothing. */
 export class ClientWriter {
@@ -68,17 +69,21 @@ export class ClientWriter {
     checkClient(this.#limits, nowMs, this.#blockedMs);
   }
 
-  /** A stream has waited so long for its response that proxies would give up. Contract §4, "Waiting". */
-  isCommitDue(nowMs: number): boolean {
+  /**
+   * A stream has waited so long for its response that proxies would give up, or people. Contract §4, "Waiting".
+   *
+   * @param isLoading - it waits for a model to load
+   */
+  isCommitDue(nowMs: number, isLoading: boolean): boolean {
     const { earlyCommitMs } = this.#limits;
-    return (
-      !this.client.isHeadWritten && earlyCommitMs > 0 && nowMs - this.#startedMs > earlyCommitMs
-    );
+    const dueMs = isLoading ? Math.min(loadingCommitMs, earlyCommitMs) : earlyCommitMs;
+    return !this.client.isHeadWritten && earlyCommitMs > 0 && nowMs - this.#startedMs > dueMs;
   }
 
-  commit(headers: HeaderMap): void {
+  /** @param said - what it waits for; default: no more than a comment */
+  commit(headers: HeaderMap, said: string | undefined): void {
     this.client.writeHead(200, headers);
-    this.write(comment);
+    this.write(said === undefined ? comment : `: ${said.replaceAll(/[\r\n]/g, " ")}\n\n`);
   }
 
   /**

@@ -60,6 +60,7 @@ export class Delivery {
   readonly #requestId: string;
   #state: State = idle;
   #served: ServedBy | undefined;
+  #isCommittedForLoading = false;
   #hidesUsage = false;
   #scrubber: Scrubber | undefined;
   #lastByteMs = 0;
@@ -302,8 +303,17 @@ export class Delivery {
     this.#lastByteMs = nowMs;
   }
 
-  /** @throws HubError when a deadline has passed */
-  tick(nowMs: number): void {
+  /** The client has no more than the comment that says what is loaded: it can get any response. */
+  get hasOnlyWaited(): boolean {
+    const isBegun = this.#state.kind === "json" || this.#stream !== undefined;
+    return this.#isCommittedForLoading && !isBegun;
+  }
+
+  /**
+   * @param loading - that a model is being loaded for the response, in words; undefined when none is
+   * @throws HubError when a deadline has passed
+   */
+  tick(nowMs: number, loading: string | undefined): void {
     const state = this.#state;
     this.#writer.checkStall(nowMs);
     if (this.#writer.isFinishing) return;
@@ -314,8 +324,9 @@ export class Delivery {
     }
     const hasNoResponse = state.kind === "idle" || state.kind === "waiting";
     const isWaitingForStream = this.#marker !== "none" && hasNoResponse;
-    if (isWaitingForStream && this.#writer.isCommitDue(nowMs)) {
-      this.#writer.commit(earlyHeaders(this.#requestId, this.#served));
+    if (isWaitingForStream && this.#writer.isCommitDue(nowMs, loading !== undefined)) {
+      this.#isCommittedForLoading = loading !== undefined;
+      this.#writer.commit(earlyHeaders(this.#requestId, this.#served), loading);
       return;
     }
     const stream = this.#stream;

@@ -20,7 +20,12 @@ export interface ParticipantState
   extends
     Pick<
       Learned,
-      "refusesStreamUsage" | "reportsUsageItself" | "reported" | "facts" | "bytesPerToken"
+      | "refusesStreamUsage"
+      | "reportsUsageItself"
+      | "reported"
+      | "facts"
+      | "bytesPerToken"
+      | "loadTookMs"
     >,
     Pick<Presence, "status" | "returning" | "lastSeenAt">,
     Pick<Load, "budget">,
@@ -66,6 +71,7 @@ export function stateOf(
     facts: participant.learned.facts,
     refused: refused && { tokens: refused.tokens, forMs: refused.untilMs - now },
     bytesPerToken: participant.learned.bytesPerToken,
+    loadTookMs: participant.learned.loadTookMs,
     lastSeenAt: participant.presence.lastSeenAt,
     lastContactAt: participant.paths.lastContactAt,
     authHeaders: vault.headersFor(participant.key, participant.endpointOrigin),
@@ -113,6 +119,7 @@ export function restoreState(
     untilMs: now + refused.forMs,
   };
   participant.learned.bytesPerToken = state.bytesPerToken;
+  participant.learned.loadTookMs = state.loadTookMs;
   updateFacts(participant);
   participant.learned.loadedModels = state.loadedModels;
   participant.presence.lastSeenAt = state.lastSeenAt;
