@@ -66,6 +66,7 @@ const commandGroups: Record<string, Record<string, LoadCommand>> = {
     models: async () => (await import("./commands/participants.ts")).addModelsCommand,
     alias: async () => (await import("./commands/alias.ts")).addAliasCommand,
     route: async () => (await import("./commands/route.ts")).addRouteCommand,
+    bench: async () => (await import("./commands/bench.ts")).addBenchCommand,
   },
   Watch: {
     top: async () => (await import("./watch/top/top.ts")).addTopCommand,

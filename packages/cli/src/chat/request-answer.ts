@@ -28,6 +28,8 @@ export interface ChatRequest {
   as: string;
   /** the same for all requests of a conversation, so that they stay where its prompt is cached */
   session: string | undefined;
+  /** more fields of the body */
+  fields?: object;
 }
 
 /** Who answers, as the hub says it; each undefined where it does not. */
@@ -99,7 +101,7 @@ export async function requestAnswer(
 
 async function send(
   context: CliContext,
-  { hubUrl, room, surface, model, messages, as, session }: ChatRequest,
+  { hubUrl, room, surface, model, messages, as, session, fields }: ChatRequest,
   signal: AbortSignal,
 ): Promise<Response> {
   const path = surface === "chat" ? "chat/completions" : "responses";
@@ -117,7 +119,7 @@ async function send(
         ...name,
         ...(session === undefined ? {} : { "x-session-id": session }),
       },
-      body: JSON.stringify({ model, stream: true, ...input }),
+      body: JSON.stringify({ model, stream: true, ...input, ...fields }),
       signal,
     });
   } catch (error) {
