@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { join, PATHS } from "../support/hub/joining.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { startRoutedProvider } from "../support/providers/routed-provider.ts";
+import { until } from "../support/waiting.ts";
+
+const completion = { object: "chat.completion", choices: [] };
+const long = "word ".repeat(8_000);
+
+/** A model server that lists its model with these fields. */
+function startServer(entry: object) {
+  return startRoutedProvider({
+    "GET /models": () => ({ json: { object: "list", data: [{ id: "m", ...entry }] } }),
+    "POST /chat/completions": () => ({ json: completion }),
+  });
+}
+
+test.each(PATHS)("requests go to models that are able to serve them, over %s", async (path) => {
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await using smallServer = await startServer({ owned_by: "vllm", max_model_len: 4_096 });
+  await using largeServer = await startServer({
+    ...{ context_length: 65_536, supported_parameters: ["tools"] },
+    architecture: { input_modalities: ["text", "image"] },
+  });
+  await using _small = await join(path, hub, code, {
+    ...{ id: "small", model: "m", endpoint: smallServer.url },
+  });
+  await using _large = await join(path, hub, code, {
+    ...{ id: "large", model: "m", endpoint: largeServer.url, context: 32_768 },
+  });
+  await until(
+    "both contexts",
+    async () => (await hub.client.listModels(code)).map((one) => one.context_length),
+    (contexts) => JSON.stringify(contexts) === "[4096,32768]",
+  );
+  const ask = (model: string, content: string, headers: Record<string, string> = {}) =>
+    hub.fetch(`/rooms/${code}/v1/chat/completions`, {
+      json: { model, messages: [{ role: "user", content }] },
+      headers,
+    });
+  for (const model of ["*", "m", "model:m"]) {
+    const response = await ask(model, long);
+    expect(response.headers.get("x-roomhub-participant")).toBe("large");
+  }
+  const eyes = await ask("model:m", "hi", { "x-roomhub-require": "vision,tools" });
+  expect(eyes.headers.get("x-roomhub-participant")).toBe("large");
+  expect(largeServer.requests.at(-1)?.headers).not.toHaveProperty("x-roomhub-require");
+  const refused = await ask("small", "hi", { "x-roomhub-require": "vision" });
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({ error: { code: "capability_missing" } });
+  expect(smallServer.requests.filter(({ method }) => method === "POST")).toEqual([]);
+});
