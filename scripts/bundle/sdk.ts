@@ -104,7 +104,8 @@ async function writtenOut(folder: string, names: readonly string[]): Promise<str
     file,
     `import type * as protocol from "@roomhub/protocol";
 type Plain<T> = T extends infer O
-  ? O extends (...args: infer A) => infer R
+  ? O extends Uint8Array ? Uint8Array
+  : O extends (...args: infer A) => infer R
     ? (...args: Plain<A>) => Plain<R>
     : O extends readonly (infer I)[]
       ? number extends O["length"] ? Plain<I>[] : { [K in keyof O]: Plain<O[K]> }
