@@ -10,8 +10,15 @@ import { ERROR_STATUS, normaliseRoomCode, type Room, timeoutSignal } from "@room
 import { type Interactivity, waitingFor } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { type Found, findRooms, type FoundRoom, joinable, searchMs } from "./find-rooms.ts";
-import { defaultHubUrl, defaultPort } from "./hub-address.ts";
+import {
+  type Found,
+  findRooms,
+  type FoundRoom,
+  isAtDefaultHub,
+  joinable,
+  searchMs,
+} from "./find-rooms.ts";
+import { defaultHubUrl, withPort } from "./hub-address.ts";
 import { nearest } from "../terminal/nearest.ts";
 import { unreachableHubHint } from "./hub-hint.ts";
 import { modelServerProblem } from "../sharing/found-server.ts";
@@ -123,8 +130,7 @@ function noHubAt(text: string): CommandError {
 
 /** Resolves a hub URL, which names no room, to one of its rooms. */
 async function roomAt(context: CliContext, text: string, asked: Asked): Promise<Invite> {
-  // A bare host name gets the hub's default port instead of the scheme's.
-  const hubUrl = normaliseHubUrl(/^[^/:]+$/.test(text) ? `${text}:${defaultPort}` : text);
+  const hubUrl = normaliseHubUrl(withPort(text));
   const client = context.createClient(hubUrl);
   const listing = client.listRooms().catch((error: unknown) => {
     throw error instanceof HubUnreachableError ? unreachableHub(context, error) : error;
@@ -147,21 +153,6 @@ async function roomOfCode(context: CliContext, given: string, asked: Asked): Pro
   if (found.hubUrls.length === 0) throw nothingFound(context, found, asked.command);
   const message = `No hub on this machine or its network has a room ${given}`;
   throw unknownRoom(context, message, code, found.rooms, asked.command);
-}
-
-function isAtDefaultHub(context: CliContext, code: string): Promise<boolean> {
-  return context
-    .createClient(defaultHubUrl)
-    .getRoom(code, { signal: timeoutSignal(context.world, searchMs) })
-    .then(
-      () => true,
-      (error: unknown) => !mayBeElsewhere(error),
-    );
-}
-
-/** No hub, or a hub without that room: the room may be elsewhere. Any other error is the hub's to explain. */
-function mayBeElsewhere(error: unknown): boolean {
-  return !(error instanceof RoomhubError) || error.status === 404;
 }
 
 function search(context: CliContext, interactivity: Interactivity, code?: string): Promise<Found> {

@@ -1,3 +1,4 @@
+import { RoomhubError } from "@roomhub/client";
 import { type Room, timeoutSignal } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { defaultHubUrl } from "./hub-address.ts";
@@ -81,4 +82,18 @@ export function ipv4Addresses(context: CliContext): string[] {
     .map(({ address }) => address)
     .filter((address) => !address.includes(":"));
   return addresses.length > 0 ? addresses : ["127.0.0.1"];
+}
+
+/**
+ * Whether this machine's hub has the room, or an error of it to explain. Without a hub, or that room there, it may be
+ * elsewhere.
+ */
+export function isAtDefaultHub(context: CliContext, code: string): Promise<boolean> {
+  return context
+    .createClient(defaultHubUrl)
+    .getRoom(code, { signal: timeoutSignal(context.world, searchMs) })
+    .then(
+      () => true,
+      (error: unknown) => error instanceof RoomhubError && error.status !== 404,
+    );
 }

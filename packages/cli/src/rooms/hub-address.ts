@@ -21,3 +21,8 @@ export function isWildcard(host: string | undefined): boolean {
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
+
+/** A bare host name gets the hub's default port instead of the scheme's. */
+export function withPort(target: string): string {
+  return /^[^/:]+$/.test(target) ? `${target}:${defaultPort}` : target;
+}

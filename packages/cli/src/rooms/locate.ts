@@ -1,11 +1,10 @@
-import { timeoutSignal } from "@roomhub/protocol";
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
 import { explainOtherServer } from "../sharing/found-server.ts";
 import { waitingFor } from "../terminal/interactivity.ts";
 import { noRoomAt, severalRooms } from "./choose-room.ts";
-import { findRooms, searchMs } from "./find-rooms.ts";
-import { defaultHubUrl, defaultPort } from "./hub-address.ts";
+import { findRooms, isAtDefaultHub } from "./find-rooms.ts";
+import { defaultHubUrl, withPort } from "./hub-address.ts";
 
 /** A hub, and a room if one was named. */
 export interface Target {
@@ -37,7 +36,7 @@ export async function locate(
   const invite = inviteIn(target, hubUrl ?? defaultHubUrl);
   if (invite === undefined) return { hubUrl: normaliseHubUrl(withPort(target)), room: undefined };
   const isElsewhere = hubUrl !== undefined || invite.hubUrl !== defaultHubUrl;
-  if (isElsewhere || (await isHere(context, invite))) return invite;
+  if (isElsewhere || (await isAtDefaultHub(context, invite.room))) return invite;
   const search = findRooms(context, ({ code }) => code === invite.room);
   const what = "Searching the network for the room";
   const { rooms } = await waitingFor(context, what, search, { isQuiet });
@@ -83,20 +82,4 @@ function inviteIn(target: string, hubUrl: string): Invite | undefined {
     }
     throw error;
   }
-}
-
-/** A bare host name gets the hub's default port instead of the scheme's. */
-function withPort(target: string): string {
-  return /^[^/:]+$/.test(target) ? `${target}:${defaultPort}` : target;
-}
-
-function isHere(context: CliContext, { hubUrl, room }: Invite): Promise<boolean> {
-  const signal = timeoutSignal(context.world, searchMs);
-  return context
-    .createClient(hubUrl)
-    .getRoom(room, { signal })
-    .then(
-      () => true,
-      () => false,
-    );
 }
