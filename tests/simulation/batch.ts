@@ -1,8 +1,11 @@
 import { installPlatform } from "./platform/install.ts";
+import { plantMutation } from "./plant-mutation.ts";
 import type { BatchOptions, HistoryResult } from "./result.ts";
 
+const options = JSON.parse(process.argv[2] ?? "") as BatchOptions;
 // Before the product is loaded: modules keep what they import.
 installPlatform();
+if (options.mutation !== undefined) plantMutation(options.mutation);
 const { createHub, memoryRoomStore } = await import("@roomhub/hub");
 const { createParticipant } = await import("@roomhub/participant");
 const { createMemoryCluster } =
@@ -14,14 +17,16 @@ const { checkers } = await import("./checkers/index.ts");
 const { detailsOf } = await import("./details.ts");
 
 const product = { createHub, memoryRoomStore, createParticipant, createMemoryCluster };
-const options = JSON.parse(process.argv[2] ?? "") as BatchOptions;
 const { seed: first, count, untilMs = Number.POSITIVE_INFINITY, trace, details } = options;
 
 for (let seed = first; seed < first + count && Date.now() < untilMs; seed++) {
   const drawn = drawPlan(seed);
   const kept = options.faults ?? [...drawn.faults.keys()];
   const { history, problems } = await runWith(kept, trace);
-  const needed = problems.length > 0 && options.faults === undefined ? await shrink(kept) : kept;
+  const needed =
+    problems.length > 0 && options.faults === undefined && options.mutation === undefined
+      ? await shrink(kept)
+      : kept;
   const result: HistoryResult = {
     ...{ seed, digest: history.scheduler.digest, steps: history.scheduler.steps, problems },
     simulatedMs: history.scheduler.nowMs,

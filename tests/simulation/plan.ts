@@ -12,6 +12,8 @@ export interface PlannedRequest {
   isStream: boolean;
   tokens: number;
   gapMs: number;
+  /** of each token's text */
+  tokenBytes: number;
   /** the client leaves so long after it has sent the request; undefined: it stays */
   leavesAfterMs: number | undefined;
 }
@@ -74,6 +76,7 @@ export function drawPlan(seed: number): Plan {
       isStream: random() < 0.7,
       tokens: 1 + below(oneOf([3, 30, 200])),
       gapMs: below(oneOf([2, 50, 400])),
+      tokenBytes: 0,
       leavesAfterMs: random() < 0.15 ? below(8_000) : undefined,
     };
   });
@@ -110,6 +113,7 @@ export function drawPlan(seed: number): Plan {
         return { kind, atMs, machine: oneOf(hubs), forMs };
     }
   });
+  for (const request of requests) if (random() < 0.1) request.tokenBytes = below(20_000);
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;
   return { seed, hubs, agents, clients, requests, faults, healMs };

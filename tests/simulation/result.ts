@@ -11,6 +11,8 @@ export interface BatchOptions {
   faults: number[] | undefined;
   trace: boolean;
   details: boolean;
+  /** the name of a defect to plant; undefined for none */
+  mutation: string | undefined;
 }
 
 /** What came of one history. */

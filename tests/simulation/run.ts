@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type BatchOptions, type HistoryResult, inWords } from "./result.ts";
+import { findMutations } from "./find-mutations.ts";
+import { batchSize, runBatch } from "./run-batch.ts";
+import { type HistoryResult, inWords } from "./result.ts";
 
 const usage = `npm run simulate -- [options]
 
@@ -12,11 +11,9 @@ const usage = `npm run simulate -- [options]
   --faults I,J    only these faults of each plan, counted from 0
   --trace         every step
   --details       what each client and each watcher saw
+  --mutations X   plants the defect of that name, or with "all" each of them, and shows how soon it is found
   --quiet         only what does not hold, and the sum
 `;
-
-/** So many histories run in one process: what a killed process of a history held stays in memory. */
-const batchSize = 50;
 
 const { values } = parseArgs({
   options: {
@@ -26,6 +23,7 @@ const { values } = parseArgs({
     faults: { type: "string" },
     trace: { type: "boolean", default: false },
     details: { type: "boolean", default: false },
+    mutations: { type: "string" },
     quiet: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -34,6 +32,11 @@ const { values } = parseArgs({
 if (values.help) {
   process.stdout.write(usage);
   process.exit(0);
+}
+
+if (values.mutations !== undefined) {
+  const areFound = await findMutations(values.mutations);
+  process.exit(areFound ? 0 : 1);
 }
 
 const startMs = performance.now();
@@ -47,18 +50,12 @@ const isInTime = () => untilMs === undefined || performance.now() < untilMs;
 
 while (seed < lastSeed && isInTime()) {
   const count = Math.min(batchSize, lastSeed - seed);
-  await runBatch({
-    ...{
-      seed,
-      count,
-      untilMs: untilMs === undefined ? undefined : Date.now() + untilMs - performance.now(),
-    },
-    ...{
-      faults: values.faults?.split(",").map(Number),
-      trace: values.trace,
-      details: values.details,
-    },
-  });
+  const options = {
+    ...{ seed, count, trace: values.trace, details: values.details, mutation: undefined },
+    untilMs: untilMs === undefined ? undefined : Date.now() + untilMs - performance.now(),
+    faults: values.faults?.split(",").map(Number),
+  };
+  for await (const result of runBatch(options)) report(result);
   seed += count;
 }
 
@@ -69,24 +66,6 @@ process.stdout.write(
     `${sum.faults} faults, ${sum.steps} steps: ${sum.failed} failed, in ${seconds.toFixed(1)} s\n`,
 );
 process.exitCode = sum.failed === 0 ? 0 : 1;
-
-/** @throws Error when the process ends without having run its histories */
-async function runBatch(options: BatchOptions): Promise<void> {
-  const batch = fileURLToPath(new URL("batch.ts", import.meta.url));
-  const child = spawn(process.execPath, [...process.execArgv, batch, JSON.stringify(options)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (line.startsWith("{")) report(JSON.parse(line) as HistoryResult);
-    else process.stdout.write(`${line}\n`);
-  }
-  const code = await ended;
-  if (code !== 0)
-    throw new Error(
-      `The process of seed ${options.seed} and later ended with ${code ?? "a signal"}.`,
-    );
-}
 
 function report(result: HistoryResult): void {
   sum.histories += 1;

@@ -4,6 +4,8 @@ import { runCommand } from "../support/programs/run-command.ts";
 
 const run = fileURLToPath(new URL("run.ts", import.meta.url));
 
+const flags = ["--conditions=@roomhub/source", "--disable-warning=ExperimentalWarning"];
+
 /** Of defects that were found here: a hub that dialled itself without a pause, two ends, two generations. */
 const onceFailed = [
   { seed: 20, faults: "0,1,2" },
@@ -24,6 +26,19 @@ describe("the simulation", () => {
     expect(exitCode).toBe(0);
   });
 
+  test.each(["a slot is freed twice", "an event is sent twice", "a slot is never freed"])(
+    "notices a defect that is planted: %s",
+    async (name) => {
+      const { stdout, exitCode } = await runCommand(
+        process.execPath,
+        [...flags, run, "--mutations", name],
+        120_000,
+      );
+      expect(stdout).toContain("1 of 1 found");
+      expect(exitCode).toBe(0);
+    },
+  );
+
   test.each(onceFailed)("finds nothing in seed $seed, which once failed", async (once) => {
     const { stdout } = await simulate("1", String(once.seed), "--faults", once.faults);
     expect(stdout).toContain("1 histories, ");
@@ -33,7 +48,6 @@ describe("the simulation", () => {
 
 function simulate(histories: string, seed: string, ...options: string[]) {
   const args = [run, "--histories", histories, "--seed", seed, ...options];
-  const flags = ["--conditions=@roomhub/source", "--disable-warning=ExperimentalWarning"];
   return runCommand(process.execPath, [...flags, ...args], 120_000);
 }
 

@@ -6,6 +6,7 @@ export interface Script {
   tag: string;
   tokens: number;
   gapMs: number;
+  tokenBytes: number;
 }
 
 interface ChatRequest {
@@ -23,12 +24,12 @@ export interface Generation {
 }
 
 /** The text that a script leads to, wherever it is generated. */
-export function textOf({ tag, tokens }: Script): string {
-  return Array.from({ length: tokens }, (_, index) => wordOf(tag, index)).join("");
+export function textOf(script: Script): string {
+  return Array.from({ length: script.tokens }, (_, index) => wordOf(script, index)).join("");
 }
 
-function wordOf(tag: string, index: number): string {
-  return `${tag}.${index} `;
+function wordOf({ tag, tokenBytes }: Script, index: number): string {
+  return `${tag}.${index} `.padEnd(tokenBytes, "-");
 }
 
 /** A model server that does what each request says, and keeps a record of what it generated. */
@@ -120,7 +121,7 @@ export class ScriptedServer {
       }
       if (index < script.tokens) {
         if (stream === true)
-          response.write(chunkOf(script.tag, this.#model, wordOf(script.tag, index)));
+          response.write(chunkOf(script.tag, this.#model, wordOf(script, index)));
         index++;
         timer = setTimeout(next, script.gapMs);
         return;

@@ -10,6 +10,8 @@ export interface Outcome {
   end: "complete" | "error" | "cut" | "left" | "refused" | "open";
   status: number | undefined;
   requestId: string | undefined;
+  /** The response ended in order, whatever it has. */
+  isClosed: boolean;
   /** of the error body or frame */
   code: string | undefined;
   text: string;
@@ -23,11 +25,11 @@ export function sendPlanned(
   at: { host: string; port: number; room: string },
   nowMs: () => number,
 ): Outcome {
-  const { tag, tokens, gapMs, isStream, selector: model, leavesAfterMs } = planned;
-  const script: Script = { tag, tokens, gapMs };
+  const { tag, tokens, gapMs, tokenBytes, isStream, selector: model, leavesAfterMs } = planned;
+  const script: Script = { tag, tokens, gapMs, tokenBytes };
   const outcome: Outcome = {
     ...{ tag, isStream, end: "open", status: undefined, requestId: undefined, code: undefined },
-    ...{ text: "", sentMs: nowMs(), endedMs: undefined },
+    ...{ isClosed: false, text: "", sentMs: nowMs(), endedMs: undefined },
   };
   const finish = (end: Outcome["end"]): void => {
     if (outcome.end !== "open") return;
@@ -55,6 +57,7 @@ export function sendPlanned(
     response.on("error", () => finish("cut"));
     response.on("close", () => {
       readInto(outcome, bytes);
+      outcome.isClosed = response.complete;
       const isWhole = response.complete && (!isStream || bytes.includes("data: [DONE]"));
       if (outcome.code !== undefined || (outcome.status ?? 0) >= 400) finish("error");
       else finish(isWhole ? "complete" : "cut");

@@ -4,6 +4,12 @@ import { eventsInOneOrder } from "./events.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
 import { everythingRecovered } from "./recovery.ts";
 import { nothingWasThrown } from "./bugs.ts";
+import {
+  leavingCancels,
+  noStreamJustCloses,
+  nothingWaitsBesideAFreeSlot,
+  whatIsServedIsWhole,
+} from "./service.ts";
 import { nothingSpins } from "./spinning.ts";
 import { slotsAreKept } from "./slots.ts";
 
@@ -13,6 +19,10 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "bytes are the model server's": bytesAreTheServers,
   "events come in one order": eventsInOneOrder,
   "slots are kept": slotsAreKept,
+  "what is served is whole": whatIsServedIsWhole,
+  "nothing waits beside a free slot": nothingWaitsBesideAFreeSlot,
+  "no stream just closes": noStreamJustCloses,
+  "leaving cancels": leavingCancels,
   "everything recovers": everythingRecovered,
   "nothing spins": nothingSpins,
   "nothing is thrown": nothingWasThrown,

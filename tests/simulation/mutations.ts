@@ -1,0 +1,110 @@
+/** A defect that is planted in one file of the product, to see that a checker notices it. */
+export interface Mutation {
+  name: string;
+  /** from the root of the repository */
+  file: string;
+  /** occurs there exactly once */
+  before: string;
+  after: string;
+}
+
+/** Those marked with "once" were defects of this repository. */
+export const mutations: readonly Mutation[] = [
+  {
+    name: "a slot is freed twice",
+    file: "packages/hub/src/domain/slots.ts",
+    before: "place.active--;",
+    after: "place.active -= 2;",
+  },
+  {
+    name: "a slot is never freed",
+    file: "packages/hub/src/inference/attempt.ts",
+    before: "releaseSlot(this.participant, this.#machine, sender, this.#startedMs);",
+    after: "",
+  },
+  {
+    name: "a free slot wakes nobody",
+    file: "packages/hub/src/inference/attempt.ts",
+    before: "queues.wake(code);",
+    after: "code;",
+  },
+  {
+    name: "an event is sent twice",
+    file: "packages/hub/src/events/bus.ts",
+    before: "if (audience !== undefined) this.#put(audience, idOf(stream), occurrence);",
+    after:
+      "if (audience !== undefined) for (let n = 0; n < 2; n++) this.#put(audience, idOf(stream), occurrence);",
+  },
+  {
+    name: "a number of an event is left out",
+    file: "packages/hub/src/events/bus.ts",
+    before: "stream.count++;",
+    after: "stream.count += stream.count % 7 === 6 ? 2 : 1;",
+  },
+  {
+    name: "a resume sends one message again",
+    file: "packages/tunnel/src/resume/sent-log.ts",
+    before: "return this.#messages.slice(this.#index + whole - this.#before);",
+    after: "return this.#messages.slice(Math.max(0, this.#index + whole - this.#before - 1));",
+  },
+  {
+    name: "a resume leaves one message out",
+    file: "packages/tunnel/src/resume/sent-log.ts",
+    before: "return this.#messages.slice(this.#index + whole - this.#before);",
+    after: "return this.#messages.slice(this.#index + whole - this.#before + 1);",
+  },
+  {
+    name: "credit is granted twice",
+    file: "packages/tunnel/src/streams/credit.ts",
+    before: "const available = this.#availableBytes + bytes;",
+    after: "const available = this.#availableBytes + 2 * bytes;",
+  },
+  {
+    name: "a generation is not cancelled when its client leaves",
+    file: "packages/hub/src/inference/attempt.ts",
+    before: "if (!this.#isClosed) this.#call?.cancel(reason);",
+    after: "reason;",
+  },
+  {
+    name: "a stream that breaks has no error frame",
+    file: "packages/hub/src/inference/response/delivery.ts",
+    before: "this.#client.write(errorFrame(error, this.#marker, context, this.#requestId));",
+    after: "context;",
+  },
+  {
+    name: "a home ignores a higher epoch",
+    file: "packages/hub/src/cluster/homes/room-home.ts",
+    before: "return epochOf(state) < input.epoch ? verify(state, input.epoch) : stay(state);",
+    after: "return stay(state);",
+  },
+  {
+    name: "an end is published once more by the hub of the client (once)",
+    file: "packages/hub/src/events/away-events.ts",
+    before: "return ageMs < (lives ? saidByHomeMs : lostKeptMs);",
+    after: "return ageMs < lostKeptMs;",
+  },
+  {
+    name: "a request has an end from each of two hubs (once)",
+    file: "packages/hub/src/events/away-events.ts",
+    before: "if (this.#ended.has(requestId) || this.#endedBefore.has(requestId)) return false;",
+    after: "",
+  },
+  {
+    name: "a hub dials the same home without a pause (once)",
+    file: "packages/hub/src/http/hops/entry-places.ts",
+    before: "if (!mustTake && isSame(home, before)) await pause(sameHomeAgainMs);",
+    after: "",
+  },
+  {
+    name: "a request is sent again after its model server worked on it (once)",
+    file: "packages/provider/src/call/exchange.ts",
+    before: "const staleSocketMs = 1_000;",
+    after: "const staleSocketMs = 1_000_000;",
+  },
+  {
+    name: "an agent does not dial again after its tunnel was lost",
+    file: "packages/participant/src/connection/tunnel-connection.ts",
+    before: "socket?.terminate();\n    this.#connect(stop);",
+    after: "socket?.terminate();\n    stop;",
+  },
+];
