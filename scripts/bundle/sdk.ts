@@ -159,8 +159,15 @@ function standingAlone(text: string): string {
     .replaceAll(/ from "(\.\/[^"]+)\.ts"/g, ' from "$1.js"');
 }
 
+/** @throws Error when a name of the protocol is left, which programs do not have */
 function asTypes(text: string): string {
-  return text
+  const written = text
+    // The compiler writes a union by the name that it was first given.
+    .replaceAll("protocol.Timer", "object | number")
+    .replace(/^import type \* as protocol from .*\n/, "")
     .replaceAll(/export declare const (\w+)_type:/g, "export type $1 =")
     .replaceAll(/export declare const (\w+)_value:/g, "export declare const $1:");
+  const left = /\bprotocol\.\w+/.exec(written);
+  if (left !== null) throw new Error(`the SDK's types name ${left[0]}, which it does not have`);
+  return written;
 }

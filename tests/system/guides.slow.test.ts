@@ -117,7 +117,7 @@ test("README.md has at most 1,500 words, and names on its first screen what the 
   const { text = "" } = guides.find(({ path }) => path === "README.md") ?? {};
   expect(wordsIn(text)).toBeLessThanOrEqual(1_500);
   const screen = text.slice(0, text.indexOf("!["));
-  const named = ["Claude Code", "Codex", "opencode", "roomhub chat", "roomhub env", "Try it"];
+  const named = ["Claude Code", "Codex", "opencode", "roomhub launch", "roomhub chat", "Try it"];
   for (const name of named) expect(screen).toContain(name);
   expect(wordsIn(screen)).toBeLessThanOrEqual(250);
 });

@@ -241,7 +241,9 @@ describe.each(PATHS)("over %s, a participant that loads its model", (path) => {
     expect(provider.chatCount).toBe(0);
     Object.assign(provider, { list: 200, chat: [200] });
     while (!(await read()));
-    expect(text).toMatch(/^(?:: keepalive\n\n)+data: \{.*\n\ndata: \[DONE\]\n\n$/);
+    expect(text).toMatch(
+      /^: ada loads fake-model, for \d+ s so far\n\n(?:: keepalive\n\n)+data: \{.*\n\ndata: \[DONE\]\n\n$/,
+    );
   });
 
   test.each(["ada", "*"])(

@@ -21,7 +21,7 @@ export {
 export { type FollowOptions, followRoom, type Link } from "./follow-room.ts";
 export { backText, lostText, notBackText } from "./lost-connections.ts";
 export type { LogLevel, LogLine } from "./log.ts";
-export { contextText, featureWords, modelText } from "./model-text.ts";
+export { contextText, featureWords, modelText, tokensText } from "./model-text.ts";
 export { reduce } from "./reduce.ts";
 export type { EndedRequest } from "./ended-requests.ts";
 export type { RunningRequest } from "./running-requests.ts";

@@ -4,11 +4,12 @@ import type { Features, ModelContext, ParticipantSummary } from "@roomhub/protoc
 export function contextText(context: ModelContext | undefined): string {
   if (context === undefined) return "";
   const { tokens, from, mayTruncate } = context;
-  if (from === "trained") return `${thousands(tokens)} trained`;
-  return mayTruncate === true ? `${thousands(tokens)}, cuts` : thousands(tokens);
+  if (from === "trained") return `${tokensText(tokens)} trained`;
+  return mayTruncate === true ? `${tokensText(tokens)}, cuts` : tokensText(tokens);
 }
 
-function thousands(tokens: number): string {
+/** A number of tokens as model servers count them: `8k` is 8,192. */
+export function tokensText(tokens: number): string {
   if (tokens % 1_024 === 0) return `${tokens / 1_024}k`;
   return tokens < 1_000 ? String(tokens) : `${Math.round(tokens / 1_000)}k`;
 }

@@ -17,7 +17,7 @@ export const hubPackage: readonly BlockPlan[] = [
 
 export const cliPackage: readonly BlockPlan[] = [
   install,
-  ...["roomhub up --lan", "roomhub join", 'eval "$(roomhub env', "roomhub participants"].map(
+  ...["roomhub up --lan", "roomhub join", "roomhub launch claude", "roomhub participants"].map(
     (begins) => ({ begins, cannot: "the quickstart runs these lines; here they are read" }),
   ),
 ];

@@ -1,3 +1,4 @@
+import { tokensText } from "@roomhub/room-state";
 import { shortDuration, formatTable, safe } from "../terminal/text.ts";
 import {
   type BenchResult,
@@ -38,15 +39,15 @@ export function benchText({ participants, hubRoundTripMs }: BenchResult, most: n
 function row(one: ParticipantResult, best: number): string[] {
   const first = (bytes: number) => {
     const found = one.firstToken.find(({ promptBytes }) => promptBytes === bytes);
-    return found === undefined ? "-" : shortDuration(found.ms);
+    return found === undefined ? "–" : shortDuration(found.ms);
   };
   const alone = rateAt(one, "alone");
   const together = one.generation.find(({ requests }) => requests > 1);
   return [
-    ...[safe(one.id), safe(one.model), one.context === null ? "-" : String(one.context)],
+    ...[safe(one.id), safe(one.model), one.context === null ? "–" : tokensText(one.context)],
     ...[first(1024), first(16 * 1024), number(one.promptTokensPerSecond), number(alone)],
     bar(alone ?? 0, best),
-    together === undefined ? "-" : `${number(together.tokensPerSecond)} (${together.requests})`,
+    together === undefined ? "–" : `${number(together.tokensPerSecond)} (${together.requests})`,
     ...canaryNames.map((name) => mark(one, name)),
   ];
 }
@@ -58,7 +59,7 @@ function rateAt({ generation }: ParticipantResult, how: "alone"): number | null 
 }
 
 function number(value: number | null): string {
-  return value === null ? "-" : value < 100 ? value.toFixed(1) : String(Math.round(value));
+  return value === null ? "–" : value < 100 ? value.toFixed(1) : String(Math.round(value));
 }
 
 function bar(value: number, best: number): string {
@@ -69,7 +70,7 @@ const marks = { passed: "yes", failed: "no", refused: "refused" };
 
 function mark({ canaries }: ParticipantResult, name: CanaryName): string {
   const verdict = canaries[name];
-  return verdict === undefined ? "-" : marks[verdict];
+  return verdict === undefined ? "–" : marks[verdict];
 }
 
 export function changesText(changes: readonly Change[], at: string): string {
@@ -82,7 +83,7 @@ export function changesText(changes: readonly Change[], at: string): string {
 }
 
 function text(value: Change["from"]): string {
-  return value === null ? "-" : safe(String(value));
+  return value === null ? "–" : safe(String(value));
 }
 
 function share(from: Change["from"], to: Change["to"]): string {

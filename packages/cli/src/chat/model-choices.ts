@@ -7,7 +7,7 @@ import {
   timeoutSignal,
   type World,
 } from "@roomhub/protocol";
-import { canReplaceStandIn } from "@roomhub/room-state";
+import { canReplaceStandIn, tokensText } from "@roomhub/room-state";
 import type { Client } from "../capabilities.ts";
 import { duration, safe } from "../terminal/text.ts";
 
@@ -85,7 +85,7 @@ function choiceOf(
   const facts = [
     isNamed ? undefined : who,
     isStandIn ? "stand-in" : undefined,
-    context === undefined ? undefined : contextText(context),
+    context === undefined ? undefined : `${tokensText(context)} context`,
     state,
   ].filter((fact) => fact !== undefined);
   const selector = isStandIn ? "*" : model;
@@ -110,11 +110,6 @@ export function contextOf(
     context === undefined || context.from === "trained" ? [] : [context.tokens],
   );
   return known.length === 0 ? undefined : Math.max(...known);
-}
-
-/** `32k context`, as model servers count: 32,768 tokens */
-function contextText(tokens: number): string {
-  return `${tokens < 1024 ? tokens : `${Math.round(tokens / 1024)}k`} context`;
 }
 
 /** How soon the fastest participant is expected to respond. */

@@ -29,6 +29,16 @@ describe("a room is to move to another hub", () => {
     expect(requests.target("R1", 120_000)).toBe(undefined);
   });
 
+  test("not for a burst after a minute in which they entered everywhere", () => {
+    const requests = new EnteredRequests("a");
+    count(requests, "a", 1_000, 0, 30);
+    count(requests, "b", 1_000, 0, 30);
+    count(requests, "b", 200, 60_001);
+    expect(requests.target("R1", 60_001)).toBe(undefined);
+    count(requests, "b", 4_000, 60_002);
+    expect(requests.target("R1", 60_002)).toBe("b");
+  });
+
   test("at most once in 10 minutes", () => {
     const requests = new EnteredRequests("a");
     requests.moved("R1", 0);

@@ -8,6 +8,8 @@ interface Window {
   total: number;
   /** by hub id */
   entered: Map<string, number>;
+  /** the minute before, if there were requests in it */
+  before: Window | undefined;
 }
 
 /**
@@ -28,7 +30,14 @@ export class EnteredRequests {
   count(code: string, hubId: string, nowMs: number): void {
     let window = this.#windows.get(code);
     if (window === undefined || nowMs - window.sinceMs >= windowMs) {
-      window = { sinceMs: nowMs, total: 0, entered: new Map() };
+      const before =
+        window !== undefined && nowMs - window.sinceMs < 2 * windowMs ? window : undefined;
+      window = {
+        sinceMs: nowMs,
+        total: 0,
+        entered: new Map(),
+        before: before && { ...before, before: undefined },
+      };
       this.#windows.set(code, window);
     }
     window.total += 1;
@@ -47,8 +56,8 @@ export class EnteredRequests {
     if (window.total < minRequests) return undefined;
     if (nowMs - (this.#movedMs.get(code) ?? Number.NEGATIVE_INFINITY) < betweenMovesMs)
       return undefined;
-    for (const [hubId, count] of window.entered) {
-      if (hubId !== this.#ownHubId && count > minShare * window.total) return hubId;
+    for (const hubId of window.entered.keys()) {
+      if (hubId !== this.#ownHubId && hasMost(window, hubId)) return hubId;
     }
     return undefined;
   }
@@ -68,4 +77,10 @@ export class EnteredRequests {
       if (nowMs - movedMs >= betweenMovesMs) this.#movedMs.delete(code);
     }
   }
+}
+
+/** Together with the minute before: what a minute begins with may be a burst. */
+function hasMost({ total, entered, before }: Window, hubId: string): boolean {
+  const count = (entered.get(hubId) ?? 0) + (before?.entered.get(hubId) ?? 0);
+  return count > minShare * (total + (before?.total ?? 0));
 }
