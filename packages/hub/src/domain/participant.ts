@@ -146,7 +146,7 @@ export interface Withheld {
   readonly machineSecret: boolean;
 }
 
-/** What has to come from a participant that joined at another hub. */
+/** What has to come from a participant that was registered before its room was here. */
 interface Returning extends Withheld {
   /** It has sent a heartbeat and not dialled yet. */
   readonly isHeard?: true;
@@ -236,7 +236,7 @@ export interface Load {
 export interface Presence {
   /** by its signs of life alone */
   status: Exclude<ParticipantStatus, "unavailable">;
-  /** It joined at another hub, and has not dialled here yet or not sent its secrets again; undefined for all others. */
+  /** Registered before its room was here: it has not dialled or not sent its secrets since; undefined for all others. */
   returning: Returning | undefined;
   /** epoch ms */
   joinedAt: number;
