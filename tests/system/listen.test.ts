@@ -110,26 +110,3 @@ function agentOf() {
   const agent = new Agent({ keepAlive: true });
   return { agent, [Symbol.asyncDispose]: async () => agent.destroy() };
 }
-
-test("closing waits for late requests, even beyond the time after which connections are cut", async () => {
-  const [asked, gate] = [createGate(), createGate()];
-  const listening = await serving((_request, response) => {
-    asked.open();
-    void gate.opened.then(() => response.end("made"));
-  });
-  const socket = await connected(listening.port);
-  socket.write(request);
-  let text = "";
-  socket.on("data", (chunk) => (text += chunk.toString()));
-  const ended = once(socket, "close");
-  await within(asked.opened, "the request");
-  await within(
-    listening.close(0, async () => {
-      gate.open();
-      await within(once(socket, "data"), "the response");
-    }),
-    "the close",
-  );
-  await within(ended, "the connection's end");
-  expect(text).toContain("made");
-});

@@ -25,10 +25,8 @@ export interface Listening {
   /**
    * Accepts no new connections. Idle connections end at once, others when their responses are sent; connections still
    * open after `graceMs` are cut, upgraded or not.
-   *
-   * @param late - is waited for before they are cut: requests that came last, and run elsewhere
    */
-  close(graceMs: number, late?: () => Promise<void>): Promise<void>;
+  close(graceMs: number): Promise<void>;
 }
 
 /** How often closing connections are checked. */
@@ -55,13 +53,13 @@ export async function listenOnPort(
   return {
     host: first,
     port: bound,
-    async close(graceMs, late) {
+    async close(graceMs) {
       // Accept connections that already wait at the port: the system would reset them.
       await new Promise<void>((resolve) => world.setImmediate(resolve));
       // Close only the ports: Server's own close() would also drop clients that have not read their whole response.
       NetServer.prototype.close.call(server);
       second?.close();
-      await connections.close(graceMs, late);
+      await connections.close(graceMs);
       server.close();
     },
   };
@@ -82,7 +80,7 @@ class Connections {
     });
   }
 
-  async close(graceMs: number, late: (() => Promise<void>) | undefined): Promise<void> {
+  async close(graceMs: number): Promise<void> {
     const unusedOver = timeoutSignal(this.#world, unusedMs);
     const graceOver = timeoutSignal(this.#world, graceMs);
     this.#closeQuiet(unusedOver);
@@ -90,7 +88,6 @@ class Connections {
       await pause(this.#world, closingStepMs);
       this.#closeQuiet(unusedOver);
     }
-    if (this.#open.size > 0) await late?.();
     for (const socket of this.#open) socket.destroy();
   }
 
