@@ -1,8 +1,14 @@
 import { mutations } from "./mutations.ts";
 import { batchSize, runBatch } from "./run-batch.ts";
 
-/** A defect that so many histories do not show is not found. */
-const mostHistories = 400;
+/** The histories in which planted defects are looked for. */
+interface Search {
+  firstSeed: number;
+  /** a defect that so many do not show is not found */
+  mostHistories: number;
+  /** the faults of each plan that happen, by index; undefined for all */
+  faults: number[] | undefined;
+}
 
 /**
  * Plants defects, one after the other, and prints a row for each: which checker noticed it, and after how many histories.
@@ -10,14 +16,14 @@ const mostHistories = 400;
  * @param name - of one of them, or `all`
  * @returns whether each was found
  */
-export async function findMutations(name: string): Promise<boolean> {
+export async function findMutations(name: string, search: Search): Promise<boolean> {
   const chosen = mutations.filter((mutation) => name === "all" || mutation.name === name);
   if (chosen.length === 0) throw new Error(`There is no mutation ${name}.`);
   process.stdout.write("| Planted | Histories | s | Noticed by |\n|---|---|---|---|\n");
   let found = 0;
   for (const mutation of chosen) {
     const startMs = performance.now();
-    const { histories, problem } = await firstProblem(mutation.name);
+    const { histories, problem } = await firstProblem(mutation.name, search);
     const seconds = ((performance.now() - startMs) / 1_000).toFixed(0);
     if (problem !== undefined) found += 1;
     const noticedBy = problem?.slice(0, problem.indexOf(":")) ?? "nothing";
@@ -27,15 +33,13 @@ export async function findMutations(name: string): Promise<boolean> {
   return found === chosen.length;
 }
 
-async function firstProblem(mutation: string) {
+async function firstProblem(mutation: string, { firstSeed, mostHistories, faults }: Search) {
   let histories = 0;
-  const options = { untilMs: undefined, faults: undefined, trace: false, details: false, mutation };
+  const options = { untilMs: undefined, faults, trace: false, details: false, mutation };
   while (histories < mostHistories) {
-    for await (const { problems } of runBatch({
-      ...options,
-      seed: histories + 1,
-      count: batchSize,
-    })) {
+    const count = Math.min(batchSize, mostHistories - histories);
+    const batch = { ...options, seed: firstSeed + histories, count };
+    for await (const { problems } of runBatch(batch)) {
       histories += 1;
       if (problems[0] !== undefined) return { histories, problem: problems[0] };
     }

@@ -67,8 +67,6 @@ export class History {
   /** what the code of the product threw without anyone catching it */
   readonly bugs: string[] = [];
   roomCode = "";
-  /** what the room's own and the participants' secrets look like is never in an event or a log */
-  readonly secrets: string[] = [];
   readonly #product: Product;
   readonly #cluster: ReturnType<Product["createMemoryCluster"]>;
   readonly #stores = new Map<string, ReturnType<Product["memoryRoomStore"]>>();

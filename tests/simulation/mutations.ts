@@ -23,7 +23,7 @@ export const mutations: readonly Mutation[] = [
     after: "",
   },
   {
-    name: "a free slot wakes nobody",
+    name: "a freed slot starts no waiting request",
     file: "packages/hub/src/inference/attempt.ts",
     before: "queues.wake(code);",
     after: "code;",

@@ -11,13 +11,14 @@ const usage = `npm run simulate -- [options]
   --faults I,J    only these faults of each plan, counted from 0
   --trace         every step
   --details       what each client and each watcher saw
-  --mutations X   plants the defect of that name, or with "all" each of them, and shows how soon it is found
+  --mutations X   plants the defect of that name, or with "all" each of them, and shows which of at most 400
+                  histories finds it
   --quiet         only what does not hold, and the sum
 `;
 
 const { values } = parseArgs({
   options: {
-    histories: { type: "string", default: "100" },
+    histories: { type: "string" },
     minutes: { type: "string" },
     seed: { type: "string", default: "1" },
     faults: { type: "string" },
@@ -34,8 +35,14 @@ if (values.help) {
   process.exit(0);
 }
 
+const faults = values.faults?.split(",").map(Number);
+
 if (values.mutations !== undefined) {
-  const areFound = await findMutations(values.mutations);
+  const areFound = await findMutations(values.mutations, {
+    firstSeed: Number(values.seed),
+    mostHistories: Number(values.histories ?? 400),
+    faults,
+  });
   process.exit(areFound ? 0 : 1);
 }
 
@@ -44,7 +51,8 @@ const untilMs =
   values.minutes === undefined ? undefined : startMs + Number(values.minutes) * 60_000;
 const sum = { histories: 0, requests: 0, faults: 0, steps: 0, simulatedMs: 0, failed: 0 };
 let seed = Number(values.seed);
-const lastSeed = untilMs === undefined ? seed + Number(values.histories) : Number.POSITIVE_INFINITY;
+const lastSeed =
+  untilMs === undefined ? seed + Number(values.histories ?? 100) : Number.POSITIVE_INFINITY;
 
 const isInTime = () => untilMs === undefined || performance.now() < untilMs;
 
@@ -53,7 +61,7 @@ while (seed < lastSeed && isInTime()) {
   const options = {
     ...{ seed, count, trace: values.trace, details: values.details, mutation: undefined },
     untilMs: untilMs === undefined ? undefined : Date.now() + untilMs - performance.now(),
-    faults: values.faults?.split(",").map(Number),
+    faults,
   };
   for await (const result of runBatch(options)) report(result);
   seed += count;

@@ -6,11 +6,15 @@ const run = fileURLToPath(new URL("run.ts", import.meta.url));
 
 const flags = ["--conditions=@roomhub/source", "--disable-warning=ExperimentalWarning"];
 
-/** Of defects that were found here: a hub that dialled itself without a pause, two ends, two generations. */
-const onceFailed = [
-  { seed: 20, faults: "0,1,2" },
-  { seed: 356, faults: "1,3" },
-  { seed: 209, faults: "0" },
+/** Histories that hold, since they are among the sixty or run below, and do not with a defect. */
+const planted = [
+  { name: "a slot is freed twice", seed: 1 },
+  { name: "an event is sent twice", seed: 1 },
+  {
+    name: "an end is published once more by the hub of the client (once)",
+    seed: 356,
+    only: ["--faults", "1,3"],
+  },
 ];
 
 describe("the simulation", () => {
@@ -26,23 +30,16 @@ describe("the simulation", () => {
     expect(exitCode).toBe(0);
   });
 
-  test.each(["a slot is freed twice", "an event is sent twice", "a slot is never freed"])(
-    "notices a defect that is planted: %s",
-    async (name) => {
-      const { stdout, exitCode } = await runCommand(
-        process.execPath,
-        [...flags, run, "--mutations", name],
-        120_000,
-      );
-      expect(stdout).toContain("1 of 1 found");
-      expect(exitCode).toBe(0);
-    },
-  );
-
-  test.each(onceFailed)("finds nothing in seed $seed, which once failed", async (once) => {
-    const { stdout } = await simulate("1", String(once.seed), "--faults", once.faults);
-    expect(stdout).toContain("1 histories, ");
+  test("finds nothing in seed 356, whose request once had two ends", async () => {
+    const { stdout } = await simulate("1", "356", "--faults", "1,3");
     expect(stdout).toContain(": 0 failed, ");
+  });
+
+  test.each(planted)("notices in seed $seed that $name", async ({ name, seed, only = [] }) => {
+    const options = ["--mutations", name, ...only];
+    const { stdout, exitCode } = await simulate("1", String(seed), ...options);
+    expect(stdout).toContain("1 of 1 found");
+    expect(exitCode).toBe(0);
   });
 });
 

@@ -17,7 +17,7 @@ function startRoom() {
   return { ...bench, ana, nowMs: bench.deps.nowMs };
 }
 
-test("a stream that waits for a model to load is told so after 5 s, and gets its response", () => {
+test("a stream that waits for a model to load gets a comment about it after 5 s, and then its response", () => {
   const { ana, send, pass, call, queues, room, nowMs } = startRoom();
   becomes(ana, "loading", nowMs() - 2_000);
   ana.learned.loadTookMs = 40_000;
@@ -38,7 +38,7 @@ test("a stream that waits for a model to load is told so after 5 s, and gets its
   expect(sent.ledger()).toEqual(["llm.request", "llm.complete"]);
 });
 
-test("a stream whose request loads the model is told so, too", () => {
+test("a stream whose own request loads the model gets that comment, too", () => {
   const { ana, send, pass } = startRoom();
   ana.learned.loadedModels = [];
   const sent = send({ model: "llama3", stream: true });

@@ -3,6 +3,7 @@ import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts
 import { ModelServer } from "../model-server.ts";
 import { listen, type Reply, scriptServer } from "../scripted-server.fixture.ts";
 import type { KnownFacts } from "./facts-watch.ts";
+import { settle } from "../settle.fixture.ts";
 
 const json = (value: unknown): Reply => ({ body: JSON.stringify(value) });
 const unreachable: Reply = {
@@ -32,10 +33,6 @@ function start(replies: Record<string, Reply | undefined>, model = "qwen3:8b") {
 }
 
 type World = ReturnType<typeof start>;
-
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 30; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
 
 async function probe({ server }: World): Promise<void> {
   await server.probe(1_000);

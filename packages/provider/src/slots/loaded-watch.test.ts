@@ -2,6 +2,7 @@ import { SimulatedWorld } from "../../../protocol/src/simulated-world.fixture.ts
 import { describe, expect, test } from "vitest";
 import { ModelServer } from "../model-server.ts";
 import { listen, type Reply, scriptServer } from "../scripted-server.fixture.ts";
+import { settle } from "../settle.fixture.ts";
 
 const json = (value: unknown): Reply => ({ body: JSON.stringify(value) });
 const list = (ownedBy: string, ...more: object[]): Reply =>
@@ -34,11 +35,6 @@ function start(script: Record<string, Reply | undefined>, model = "llama3.2") {
 }
 
 type World = ReturnType<typeof start>;
-
-/** Lets every response come that comes without time passing. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 30; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
 
 async function probe({ server }: World): Promise<void> {
   await server.probe(1_000);

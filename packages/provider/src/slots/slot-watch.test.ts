@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ModelServer } from "../model-server.ts";
 import { listen, type Reply, scriptServer } from "../scripted-server.fixture.ts";
 import type { EngineLoad } from "./slot-watch.ts";
+import { settle } from "../settle.fixture.ts";
 
 /** What a real llama-server of two slots returned. */
 function recorded(name: string): string {
@@ -55,11 +56,6 @@ type World = ReturnType<typeof start>;
 async function probe({ server }: World): Promise<void> {
   await server.probe(1_000);
   await settle();
-}
-
-/** Lets every response come that comes without time passing. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 30; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 async function pass(world: World, ms: number): Promise<void> {
