@@ -14,6 +14,9 @@ const isolate = false;
 /** Tests that take long, such as programs that wait for the next probe of a model server: `npm run test:slow`. */
 const slow = "**/*.slow.test.ts";
 
+/** Several programs start at once on two cores: each may take long to be there. */
+const processesOfTheirOwn = { TESTS_LONGEST_WAIT_MS: "30000" };
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -45,6 +48,7 @@ export default defineConfig({
           name: "slow",
           isolate,
           include: [slow],
+          env: processesOfTheirOwn,
           testTimeout: 120_000,
           hookTimeout: 30_000,
         },
@@ -54,6 +58,7 @@ export default defineConfig({
         test: {
           name: "faults",
           include: ["tests/faults/**/*.test.ts"],
+          env: processesOfTheirOwn,
           // Worlds of processes that wait most of their time.
           maxConcurrency: 3,
         },
