@@ -1,6 +1,7 @@
 import type { HubEvent, ParticipantSummary } from "@roomhub/protocol";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
@@ -190,6 +191,42 @@ async function begin(url: string, json: object) {
     return statusCode;
   };
 }
+
+test("a request that comes when its hub has nothing to wait for any more is served by the next home, however long it takes", async () => {
+  const gate = createGate();
+  await using provider = await startFakeProvider({
+    behave: () => ({ kind: "normal", gate: gate.opened }),
+  });
+  await using cluster = await startHomes({ limits: { drainMs: 30_000 } });
+  const [one, other] = cluster.hubs;
+  const code = await one.createRoom();
+  await using _ada = await joinTunnel(other, code, { endpoint: provider.url });
+  await ready(other, code);
+  await cluster.linked();
+  // Its head is not whole: the hub has read of it, and does not take its connection for one that is idle.
+  const unfinished = async () => {
+    const socket = connect(one.port, "127.0.0.1");
+    await within(once(socket, "connect"), "the connection");
+    socket.write(`POST /rooms/${code}/v1/chat/completions HTTP/1.1\r\n`);
+    return socket;
+  };
+  const [late, cut] = [await unfinished(), await unfinished()];
+  let text = "";
+  late.setEncoding("utf8").on("data", (part: string) => (text += part));
+  const [lateEnded, cutEnded] = [once(late, "close"), once(cut.resume(), "close")];
+  const closed = one.hub.close();
+  await ready(other, code);
+  const body = JSON.stringify({ model: "ada", messages: userSays("a b c d") });
+  late.write(
+    `host: hub\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  await provider.waitFor(({ requests }) => requests.length === 1);
+  await within(cutEnded, "the end of what the hub does not wait for");
+  gate.open();
+  await within(lateEnded, "the connection's end");
+  expect(text).toMatch(/^HTTP\/1\.1 200 [^]*"finish_reason":"stop"/);
+  await closed;
+});
 
 describe("a change that is on its way when its home stops", () => {
   test.each([0, 1])("is made at the next one, when it came by hub %i", async (at) => {

@@ -106,6 +106,30 @@ test("closing disconnects a client that does not read in time", async () => {
   await within(ended, "the connection's end");
 });
 
+test("closing cuts no connection that is kept, until it is not", async () => {
+  const [asked, gate] = [createGate(), createGate()];
+  let kept: Socket | undefined;
+  const listening = await serving(({ socket, url }, response) => {
+    if (url !== "/kept") return;
+    kept = socket;
+    asked.open();
+    void gate.opened.then(() => response.end("made"));
+  });
+  const [late, other] = [await connected(listening.port), await connected(listening.port)];
+  late.write(request.replace("/", "/kept"));
+  other.write(request);
+  let text = "";
+  late.on("data", (chunk) => (text += chunk.toString()));
+  const [lateEnded, otherEnded] = [once(late, "close"), once(other.resume(), "close")];
+  await within(asked.opened, "the request");
+  const closing = listening.close(1, (connection) => connection === kept && text === "");
+  await within(otherEnded, "the end of the connection that is cut");
+  gate.open();
+  await within(closing, "the close");
+  await within(lateEnded, "the connection's end");
+  expect(text).toMatch(/made/);
+});
+
 function agentOf() {
   const agent = new Agent({ keepAlive: true });
   return { agent, [Symbol.asyncDispose]: async () => agent.destroy() };

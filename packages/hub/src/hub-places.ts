@@ -84,6 +84,11 @@ export class HubPlaces {
     await Promise.all(this.#entries.map((one) => one.emptied()));
   }
 
+  /** A request that came over this connection is piped to another hub, and ends by itself. */
+  isPiping(connection: object): boolean {
+    return this.#entries.some((one) => one.isPiping(connection));
+  }
+
   #entry(peers: PeerReader, tell: EntryPlacesDeps["pipes"]["tell"]): EntryPlaces {
     const { parts, hops, homes, self, roll, handOvers } = this.#options;
     const entry = new EntryPlaces({

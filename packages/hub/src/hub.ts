@@ -397,6 +397,7 @@ async function shutDown(parts: HubParts, life: Life): Promise<{ cut: number }> {
   const { world, homes, inFlight, limits, tunnels, bus, upstreams, responseSockets } = parts;
   life.isDraining = true;
   responseSockets.drain();
+  const untilMs = world.monotonicMs() + limits.drainMs;
   const whenEmpty = (homes?.drained() ?? Promise.resolve()).then(() => inFlight.emptied());
   await withinMs(world, whenEmpty, limits.drainMs);
   // Not before: requests that wait, and retries, still need a tunnel that takes them.
@@ -408,7 +409,10 @@ async function shutDown(parts: HubParts, life: Life): Promise<{ cut: number }> {
   bus.endAll(() => 1_000 + Math.floor(4_000 * world.random()));
   tunnels.closeAll("the hub is stopping");
   // Before the homes: late requests are piped, and other hubs learn where they go now.
-  await life.listening?.close(shutdownGraceMs);
+  await life.listening?.close(
+    shutdownGraceMs,
+    (connection) => homes?.places.isPiping(connection) === true && world.monotonicMs() < untilMs,
+  );
   await homes?.close();
   life.listening?.stopSweep();
   responseSockets.terminate();

@@ -25,8 +25,10 @@ export interface Listening {
   /**
    * Accepts no new connections. Idle connections end at once, others when their responses are sent; connections still
    * open after `graceMs` are cut, upgraded or not.
+   *
+   * @param isKept - a connection that is not cut yet: asked until it closes or is cut
    */
-  close(graceMs: number): Promise<void>;
+  close(graceMs: number, isKept?: (connection: Socket) => boolean): Promise<void>;
 }
 
 /** How often closing connections are checked. */
@@ -53,13 +55,13 @@ export async function listenOnPort(
   return {
     host: first,
     port: bound,
-    async close(graceMs) {
+    async close(graceMs, isKept) {
       // Accept connections that already wait at the port: the system would reset them.
       await new Promise<void>((resolve) => world.setImmediate(resolve));
       // Close only the ports: Server's own close() would also drop clients that have not read their whole response.
       NetServer.prototype.close.call(server);
       second?.close();
-      await connections.close(graceMs);
+      await connections.close(graceMs, isKept);
       server.close();
     },
   };
@@ -80,15 +82,22 @@ class Connections {
     });
   }
 
-  async close(graceMs: number): Promise<void> {
+  async close(graceMs: number, isKept = (_connection: Socket) => false): Promise<void> {
     const unusedOver = timeoutSignal(this.#world, unusedMs);
     const graceOver = timeoutSignal(this.#world, graceMs);
-    this.#closeQuiet(unusedOver);
-    while (this.#open.size > 0 && !graceOver.aborted) {
-      await pause(this.#world, closingStepMs);
+    for (;;) {
       this.#closeQuiet(unusedOver);
+      if (graceOver.aborted) this.#cut(isKept);
+      if (this.#open.size === 0) return;
+      await pause(this.#world, closingStepMs);
     }
-    for (const socket of this.#open) socket.destroy();
+  }
+
+  #cut(isKept: (connection: Socket) => boolean): void {
+    for (const socket of [...this.#open].filter((one) => !isKept(one))) {
+      socket.destroy();
+      this.#open.delete(socket);
+    }
   }
 
   #closeQuiet(unusedOver: AbortSignal): void {

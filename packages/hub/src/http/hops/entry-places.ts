@@ -97,7 +97,7 @@ export interface EntryPlacesDeps {
 export class EntryPlaces implements RoomPlaces {
   readonly #deps: EntryPlacesDeps;
   /** requests that are piped, without those that last */
-  #underWay = 0;
+  readonly #underWay = new Set<IncomingMessage>();
   #whenEmpty: (() => void) | undefined;
 
   constructor(deps: EntryPlacesDeps) {
@@ -106,14 +106,20 @@ export class EntryPlaces implements RoomPlaces {
 
   /** Resolves when nothing is piped any more that ends by itself. */
   async emptied(): Promise<void> {
-    if (this.#underWay === 0) return;
+    if (this.#underWay.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#whenEmpty = resolve;
     });
   }
 
+  /** A request that came over this connection is piped, and ends by itself. */
+  isPiping(connection: object): boolean {
+    for (const { socket } of this.#underWay) if (socket === connection) return true;
+    return false;
+  }
+
   request(target: Arrival, request: IncomingMessage, response: ServerResponse): void {
-    this.#place(target, () => this.#openRequest(target, request, response, undefined));
+    this.#place(target, request, () => this.#openRequest(target, request, response, undefined));
   }
 
   entered(code: string, request: IncomingMessage): void {
@@ -127,8 +133,9 @@ export class EntryPlaces implements RoomPlaces {
     read: ReadRequest,
   ): void {
     const piped = this.#openRequest(target, request, response, read);
-    void this.#send(target, this.#deps.homes.placeOf(target.code), piped).catch((error: unknown) =>
-      response.headersSent ? breakOff(response, target, error, true) : target.refuse(error),
+    void this.#send(target, request, this.#deps.homes.placeOf(target.code), piped).catch(
+      (error: unknown) =>
+        response.headersSent ? breakOff(response, target, error, true) : target.refuse(error),
     );
   }
 
@@ -192,10 +199,10 @@ export class EntryPlaces implements RoomPlaces {
     };
     const piped = { pipe, canBeServedHere: () => true };
     const owner = this.#deps.hubOfSession(tunnel?.session);
-    if (owner === undefined) return this.#place(target, () => piped);
+    if (owner === undefined) return this.#place(target, request, () => piped);
     const home = { ...owner, epoch: ofSession };
     const first = { kind: "there", home, mustTake: false } as const;
-    void this.#send(target, first, piped).catch(target.refuse);
+    void this.#send(target, request, first, piped).catch(target.refuse);
   }
 
   /** @throws HubError where to dial instead */
@@ -231,17 +238,22 @@ export class EntryPlaces implements RoomPlaces {
     this.#deps.lost({ code, payload, status }, from);
   }
 
-  #place(target: Arrival, open: () => Piped): void {
+  #place(target: Arrival, request: IncomingMessage, open: () => Piped): void {
     const place = this.#deps.homes.placeOf(target.code);
     if (place.kind === "here") target.serve();
-    else void this.#send(target, place, open()).catch(target.refuse);
+    else void this.#send(target, request, place, open()).catch(target.refuse);
   }
 
-  async #send(target: Arrival, first: Place, piped: Piped): Promise<void> {
+  async #send(
+    target: Arrival,
+    request: IncomingMessage,
+    first: Place,
+    piped: Piped,
+  ): Promise<void> {
     const { code, surface, isLasting, serve } = target;
     const { self, homes, nowMs, pause } = this.#deps;
-    if (surface !== undefined) this.#deps.refuseAtLimit(this.#underWay);
-    if (!isLasting) this.#underWay += 1;
+    if (surface !== undefined) this.#deps.refuseAtLimit(this.#underWay.size);
+    if (!isLasting) this.#underWay.add(request);
     const untilMs = nowMs() + findHomeMs;
     try {
       let place = first.kind === "wait" ? await homes.placed(code) : first;
@@ -258,14 +270,14 @@ export class EntryPlaces implements RoomPlaces {
         place = await homes.placed(code);
       }
     } finally {
-      if (!isLasting) this.#ended();
+      if (!isLasting) this.#ended(request);
     }
     serve();
   }
 
-  #ended(): void {
-    this.#underWay -= 1;
-    if (this.#underWay === 0) this.#whenEmpty?.();
+  #ended(request: IncomingMessage): void {
+    this.#underWay.delete(request);
+    if (this.#underWay.size === 0) this.#whenEmpty?.();
   }
 
   #facts(
