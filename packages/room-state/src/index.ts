@@ -19,6 +19,7 @@ export {
   usage,
 } from "./figures.ts";
 export { type FollowOptions, followRoom, type Link } from "./follow-room.ts";
+export { joinedText, leftText, offlineText } from "./log-text.ts";
 export { backText, lostText, notBackText } from "./lost-connections.ts";
 export type { LogLevel, LogLine } from "./log.ts";
 export { contextText, featureWords, modelText, tokensText } from "./model-text.ts";

@@ -22,7 +22,7 @@ export function participantRemarks(
   if (after === undefined)
     return before === undefined ? [] : [leftRemark({ ...before, participantId: before.id })];
   const { id, model, status } = after;
-  if (before === undefined) return [info(`${id} joined with ${model}`)];
+  if (before === undefined) return [info(joinedText(id, model))];
   const remarks: Remark[] = [];
   if (before.model !== model) remarks.push(info(`${id} shares ${model} now`));
   const [wasOffline, isOffline] = [before.status === "offline", status === "offline"];
@@ -60,15 +60,27 @@ function connectionRemarks(
   return remarks;
 }
 
+export function joinedText(id: string, model: string): string {
+  return `${id} joined with ${model}`;
+}
+
+export function leftText(id: string, reason?: string): string {
+  return `${id} left${reason === undefined ? "" : ` (${reason})`}`;
+}
+
+export function offlineText(id: string): string {
+  return `${id} is offline`;
+}
+
 export function offlineRemark(id: string): Remark {
-  return warning(`${id} is offline`);
+  return warning(offlineText(id));
 }
 
 export function leftRemark({
   participantId,
   reason,
 }: Pick<LeftPayload, "participantId" | "reason">) {
-  return info(`${participantId} left${reason === undefined ? "" : ` (${reason})`}`);
+  return info(leftText(participantId, reason));
 }
 
 /** Another attempt: the second or a later one. */

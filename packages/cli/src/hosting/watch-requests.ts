@@ -1,5 +1,13 @@
 import type { HubEvent, ParticipantSummary } from "@roomhub/protocol";
-import { backText, canReplaceStandIn, lostText, notBackText } from "@roomhub/room-state";
+import {
+  backText,
+  canReplaceStandIn,
+  joinedText,
+  leftText,
+  lostText,
+  notBackText,
+  offlineText,
+} from "@roomhub/room-state";
 import type { CliContext } from "../context.ts";
 import { isFailure } from "../terminal/event-line.ts";
 import { createRoomTable } from "../terminal/request-table.ts";
@@ -67,12 +75,12 @@ function presenceText(event: HubEvent): string | undefined {
   switch (event.type) {
     case "participant.joined": {
       const { id, model } = event.participant;
-      return `${safe(id)} joined with ${safe(model)}`;
+      return joinedText(safe(id), safe(model));
     }
     case "participant.left":
-      return `${safe(event.participantId)} left`;
+      return leftText(safe(event.participantId));
     case "participant.offline":
-      return `${safe(event.participantId)} is offline`;
+      return offlineText(safe(event.participantId));
     case "room.created":
     case "participant.updated":
     case "llm.request":
