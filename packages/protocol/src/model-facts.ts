@@ -20,7 +20,7 @@ export const ModelContext = z.object({
 });
 export type ModelContext = z.infer<typeof ModelContext>;
 
-/** What becomes of a JSON schema that a request brings along. */
+/** How a server treats the JSON schema of a request. */
 export const StructuredOutput = z.enum(["enforced", "best-effort", "ignored", "unknown"]);
 export type StructuredOutput = z.infer<typeof StructuredOutput>;
 

@@ -130,7 +130,7 @@ function headOf({ status = 200, type = "application/json", headers }: Reply): Re
   return { status, headers: { "content-type": contentType, ...headers } };
 }
 
-/** Everything a sink heard, in order. */
+/** Every call of a sink, in order. */
 export interface Heard {
   log: string[];
   status: number | undefined;

@@ -24,7 +24,7 @@ export function asked(conversation: Conversation, prompt: string): Conversation 
   return { ...conversation, turns: [...turns, { prompt, answer: undefined, by: undefined }] };
 }
 
-/** @returns undefined when nothing was asked yet */
+/** @returns undefined before the first prompt */
 export function askedAgain(conversation: Conversation): Conversation | undefined {
   const last = conversation.turns.at(-1);
   if (last === undefined) return undefined;

@@ -29,7 +29,7 @@ export type ChosenModel = Pick<ModelChoice, "selector" | "name" | "context">;
 /**
  * The named model, the room's only one, the one of last time in this folder, or the one that is selected.
  *
- * @throws CommandError when no participant can serve the program's surface with it, or it cannot be asked for
+ * @throws CommandError when no participant can serve the program's surface with it, or no prompt can be shown
  */
 export async function chooseModel(
   context: CliContext,

@@ -59,7 +59,7 @@ export async function chooseRoom(
   return chooseAmong(context, found.rooms, asked);
 }
 
-/** Whether the user can be asked for the room, and the command that needs it. */
+/** Whether a prompt for the room can be shown, and the command that needs it. */
 type Asked = Interactivity & { command: Needing };
 
 /** The error for an unknown room code, with the hub's rooms from a second request. */

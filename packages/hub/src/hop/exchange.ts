@@ -151,7 +151,7 @@ export class HopExchange implements SocketUser, ResponseParts {
     const response = this.#response;
     if (isHomeElsewhere(head)) return this.#end({ kind: "untaken" });
     this.#begun = head;
-    // A stream that has begun with comments goes on with a stream alone.
+    // After comments only a stream can follow.
     if (response.headersSent && !isStream(head)) this.#refusal = "";
     if (response.headersSent) return;
     const headers = passingHeaders(head.fields);

@@ -13,7 +13,7 @@ export class HopPool {
   readonly heads = new ResponseHeads();
   readonly #dialler: HopDialler;
   readonly #world: World;
-  /** also those that became WebSockets */
+  /** including connections that became WebSockets */
   readonly #sockets = new Set<Socket>();
   /** the last one that was used at the end */
   readonly #idle: PooledSocket[] = [];

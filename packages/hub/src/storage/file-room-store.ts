@@ -6,7 +6,7 @@ import { hasCode, replaceFile, syncDirectory } from "./whole-file.ts";
 import { homedir } from "node:os";
 
 export interface FileRoomStoreOptions {
-  /** One sentence for the operator. The hub goes on in any case. */
+  /** One sentence for the operator. The hub continues in any case. */
   onWarning?: ((message: string) => void) | undefined;
   /** epoch ms, for the name of a broken file; the system's when left out */
   wallMs?: (() => number) | undefined;

@@ -51,7 +51,7 @@ export class PacedSink {
     this.#closeWhenReleased();
   }
 
-  /** The sink takes bytes again. @returns whether the source may go on */
+  /** The sink takes bytes again. @returns whether the source may continue */
   resume(): boolean {
     if (this.#isOver) return true;
     this.#isBehind = false;

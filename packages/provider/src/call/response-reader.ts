@@ -35,7 +35,7 @@ export class ResponseReader {
   readonly #heads: ResponseHeads;
   readonly #hasNoBody: boolean;
   #state: State = "head";
-  /** of a head or a line that goes on in the next chunk, as Latin-1 */
+  /** of a head or a line that continues in the next chunk, as Latin-1 */
   #text = "";
   #leftBytes = 0;
   #trailerBytes = 0;

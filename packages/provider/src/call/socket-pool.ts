@@ -74,7 +74,7 @@ export class SocketPool {
     return this.#world.unref(this.#world.setTimeout(() => this.#dropOld(), ms));
   }
 
-  /** Closes those that are idle, now and later. */
+  /** Closes idle sockets, now and later. */
   close(): void {
     this.#isClosed = true;
     this.#world.clearTimeout(this.#sweep);

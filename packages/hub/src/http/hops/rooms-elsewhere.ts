@@ -17,7 +17,7 @@ export interface OtherHub extends HopHub {
 /** The other hubs, and how this one asks them what only they know. */
 export interface OtherHubs {
   world: World;
-  /** those that are not known to have ended, by id */
+  /** requests not known to have ended, by id */
   list(): readonly OtherHub[];
   /** A request of this hub, over a hop. @throws when there is no response, also when `signal` ends it */
   get(hub: HopHub, path: string, signal: AbortSignal): Promise<IncomingMessage>;

@@ -68,7 +68,7 @@ test("anything that comes in is a sign of life", () => {
   const life = new SocketLife(lifeLimits, 0);
   for (let nowMs = 101; nowMs < 1_000; nowMs += 101) {
     expect(life.due(nowMs, false)).toBe("ping");
-    life.heard();
+    life.hadBytes();
   }
 });
 

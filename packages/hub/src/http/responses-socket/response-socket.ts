@@ -79,7 +79,7 @@ export class ResponseSocket implements TurnsChannel {
   // — what comes in —
 
   readonly #receivedBytes = (chunk: Buffer): void => {
-    this.#life.heard();
+    this.#life.hadBytes();
     try {
       this.#intake.received(chunk.length, this.#deps.inference.dispatch.nowMs());
     } catch (thrown) {
@@ -275,7 +275,7 @@ export class SocketLife {
   }
 
   /** Bytes arrived. */
-  heard(): void {
+  hadBytes(): void {
     this.#missedPings = 0;
   }
 

@@ -7,7 +7,7 @@ import type { BodyBudget } from "../../inference/body-budget.ts";
 
 /** A `response.create` message, read. */
 export interface TurnMessage {
-  /** the request's members, except those below and those that only a socket has */
+  /** the request's members, without the ones below and {@link socketMembers} */
   fields: Record<string, unknown>;
   input: unknown;
   /** undefined when the turn begins a conversation */

@@ -93,7 +93,7 @@ export class JsonScanner {
   #state: State = states.value;
   #position = 0;
   #isKey = false;
-  /** where the key's text goes on in this chunk; -1 when it is not read */
+  /** where the key's text continues in this chunk; -1 when it is not read */
   #keyStart = -1;
   /** the key's text from chunks before */
   #keyText = "";
@@ -333,7 +333,7 @@ export class JsonScanner {
     this.#valueStart = -1;
   }
 
-  /** Keeps a copy of value bytes, since chunks are windows into buffers that go on living. */
+  /** Keeps a copy of value bytes, since a chunk would keep its whole buffer alive. */
   #capture({ maxKeptBytes }: WantedKey, chunk: Buffer, to: number): void {
     const from = Math.max(0, this.#valueStart - this.#position);
     const length = this.#position + to - this.#valueStart;
@@ -341,7 +341,7 @@ export class JsonScanner {
     else this.#captured += chunk.toString("latin1", from, to);
   }
 
-  /** The key goes on in the next chunk, unless it is too long to be one that is wanted. */
+  /** The key continues in the next chunk, unless it is too long to be one that is wanted. */
   #keepKey(chunk: Buffer, to: number): void {
     const isTooLong = this.#keyText.length + to - this.#keyStart > maxKeyBytes;
     this.#keyText = isTooLong ? "" : this.#keyText + chunk.toString("latin1", this.#keyStart, to);

@@ -29,12 +29,12 @@ export interface InferenceRequest {
   leastTokens: () => number;
   /** its `max_tokens`; 0 for none */
   readonly outputTokens: number;
-  /** the features that it uses, and those that its sender requires, as bits */
+  /** features that it uses or its sender requires, as bits */
   readonly uses: number;
   readonly requires: number;
-  /** The response that the request goes on from, by its id. */
+  /** Id of the response that the request continues. */
   readonly previousResponseId: string | undefined;
-  /** The response has an id that a client may use later, and its owner was not asked to discard it. */
+  /** The response is stored under an id that a client may use later. */
   makesResponse: boolean;
   /**
    * The one participant that can serve it, whatever the selector says; undefined when any participant may.

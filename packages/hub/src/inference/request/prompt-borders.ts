@@ -1,6 +1,6 @@
 import type { PromptBorder } from "../../domain/placement/warm-conversations.ts";
 
-/** A checksum of bytes that goes on from an earlier one: CRC-32, as `zlib.crc32` computes it. */
+/** A checksum that continues an earlier one: CRC-32, as `zlib.crc32` computes it. */
 export type Checksum = (bytes: Buffer, earlier: number) => number;
 
 /** A shorter prompt is computed in no time. */

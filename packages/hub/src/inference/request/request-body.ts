@@ -11,9 +11,9 @@ export interface RequestBody {
   /** the `model` field: a selector. Interface §4 */
   model: string;
   isStream: boolean;
-  /** the answer this request goes on from, by its id; null and "" are none */
+  /** id of the response that this request continues; null and "" are none */
   previousResponseId: string | undefined;
-  /** false when the client asked for the response not to be stored */
+  /** false when the client wants the response not to be stored */
   isStored: boolean;
   /** what the request is about: `messages`, `input` or `prompt` */
   promptBytes: number;

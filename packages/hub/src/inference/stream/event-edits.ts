@@ -31,9 +31,9 @@ export function mayNeedEdits(events: Buffer, { hidesUsage, scrub }: StreamEdits)
 }
 
 /**
- * Whole events with the edits made. Nothing between them changes, nor a byte of those that need none.
+ * Whole events with the edits made. All other bytes stay as they are.
  *
- * @returns parts of `events`, and new buffers in place of those that were scrubbed
+ * @returns parts of `events`, and new buffers for what was scrubbed
  */
 export function editEvents(events: Buffer, marker: StreamMarker, edits: StreamEdits): Buffer[] {
   const kept: Buffer[] = [];

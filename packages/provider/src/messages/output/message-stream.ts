@@ -10,7 +10,7 @@ import type { TranslatedMessage } from "../request/request.ts";
 import { type BlockStart, MessageBlocks } from "./message-blocks.ts";
 import { failureIn, messageStop, messageUsage, noUsage, messageError } from "./message-end.ts";
 
-/** Limit of what waits until an open call has all its arguments. */
+/** Limit of text held until an open call has all its arguments. */
 const maxWaitingCharacters = 1024 * 1024;
 const maxHeldCharacters = 64 * 1024 * 1024;
 /** How often a stream of which the client sees nothing gets a comment as a sign of life. */

@@ -42,7 +42,7 @@ const freeText = {
 /**
  * Reads `tools`, `tool_choice` and `parallel_tool_calls`.
  *
- * @param naming - learns the chat name of every declared tool, also of those that are not allowed this time
+ * @param naming - learns the chat name of every declared tool, allowed this time or not
  * @throws UntranslatableError
  */
 export function readTools(body: JsonObject, naming: ToolNaming): ChosenTools {
