@@ -1,16 +1,18 @@
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { OneByOne } from "../../one-by-one.ts";
 import { type ClusterDirectory, DirectoryUnavailable } from "../directory.ts";
-import { HomeReads } from "./home-reads.ts";
 import {
-  type Home,
-  type HomeCommand,
-  type HomeInput,
-  NO_HOME,
-  type Offer,
-  type RoomHomeState,
-  stepHome,
-} from "./room-home.ts";
+  advance,
+  type HomeEffect,
+  type HomeEvent,
+  type HomeRecord,
+  isLoading,
+  isNothing,
+  isUnderWay,
+  mayConfirm,
+  NO_RECORD,
+} from "./home-record.ts";
+import type { Home, Offer, RoomHomeState } from "./room-home.ts";
 
 /** A directory that was lost while a home looks at its entry may be back in this time, and name another hub. */
 const awayMs = 5_000;
@@ -43,44 +45,28 @@ export interface HomeStatesOptions {
   reportBug: (error: unknown) => void;
 }
 
-/** The states of all rooms that have a home, and what their commands need: reads, writes, hooks, and trying again. */
+/** The records of all rooms that have a home, and what their effects need: reads, writes, hooks, and trying again. */
 export class HomeStates {
   readonly #options: HomeStatesOptions;
-  readonly #states = new Map<string, RoomHomeState>();
+  readonly #records = new Map<string, HomeRecord>();
   /** rooms that are not elsewhere */
   readonly #own = new Set<string>();
-  /** those of them with something under way */
-  readonly #unsettled = new Set<string>();
-  readonly #reads: HomeReads;
-  /** registrations that could not be read; whether the offer's snapshot is taken instead */
-  readonly #unloaded = new Map<string, boolean>();
+  /** rooms with something under way */
+  readonly #busy = new Set<string>();
   /** hooks under way, each after the one before */
   readonly #hooks = new OneByOne();
-  /** rooms with a refused write since the last {@link retry} */
-  readonly #refused = new Set<string>();
-  /** the epochs of the homes that this hub has handed rooms to */
-  readonly #given = new Map<string, number>();
   /** called when a hand-over has ended */
   readonly #handOvers = new Map<string, () => void>();
   #awaySinceMs: number | undefined;
+  #events = 0;
   #offers = 0;
 
   constructor(options: HomeStatesOptions) {
     this.#options = options;
-    const { directory, nowMs, reportBug } = options;
-    this.#reads = new HomeReads({
-      readHome: (code) => directory.readHome(code),
-      onRead: (code, stored) => {
-        if (directory.isUp) this.#awaySinceMs = undefined;
-        this.step(code, { kind: "stored", stored, isRead: true });
-      },
-      onFailed: () => void (this.#awaySinceMs ??= nowMs()),
-      reportBug,
-    });
   }
 
   of(code: string): RoomHomeState {
-    return this.#states.get(code) ?? NO_HOME;
+    return this.#record(code).state;
   }
 
   /** Rooms that are here, or about to be. */
@@ -88,28 +74,24 @@ export class HomeStates {
     return [...this.#own];
   }
 
-  step(code: string, input: HomeInput): readonly HomeCommand[] {
-    const { state, commands } = stepHome(this.of(code), input, this.#options.self);
-    this.#keep(code, state);
-    const isFailure = input.kind === "unanswered" || this.#refused.has(code);
-    if (input.kind === "refused") this.#refused.add(code);
-    for (const command of commands) this.#run(code, command, isFailure);
+  step(code: string, event: HomeEvent): readonly HomeEffect[] {
+    const effects = this.#advance(code, event);
     this.#options.stepped(code);
-    return commands;
+    return effects;
   }
 
-  /** This hub handed the room to that home, with all that it knew. */
-  hasGiven(code: string, { epoch }: Home): boolean {
-    return this.#given.get(code) === epoch;
+  /** As the pure `mayConfirm`. */
+  mayConfirm(code: string, home: Home): boolean {
+    return mayConfirm(this.#record(code), home, this.#options.self);
   }
 
   /** A look at the directory is under way. */
   isReading(code: string): boolean {
-    return this.#reads.isPending(code);
+    return this.#record(code).read !== undefined;
   }
 
   read(code: string): void {
-    if (!this.#reads.isPending(code)) this.#reads.begin(code);
+    this.#advance(code, { kind: "look" });
   }
 
   /** Resolves when that hub is the home, or the hand-over was given up. */
@@ -129,77 +111,77 @@ export class HomeStates {
       return;
     }
     this.#awaySinceMs = undefined;
-    // Of homes the watch has said what changed.
-    for (const code of [...this.#unsettled]) this.step(code, { kind: "directoryUp" });
-    this.#reads.retry();
+    for (const code of [...this.#busy]) this.step(code, { kind: "directoryUp" });
   }
 
   /** This process did not run for a while. */
   suspended(): void {
-    const givenUp = this.#reads.giveUp();
-    for (const code of this.own()) this.step(code, { kind: "suspended" });
-    for (const code of givenUp) this.read(code);
+    for (const code of new Set([...this.#own, ...this.#busy]))
+      this.step(code, { kind: "suspended" });
     this.#serveWhenAway();
   }
 
   /** Tries again what the directory did not do. */
   retry(): void {
-    this.#refused.clear();
-    if (this.#options.directory.isUp) {
-      this.#reads.retry();
-      for (const [code, fromOffer] of [...this.#unloaded]) this.#load(code, fromOffer);
-    }
+    const { isUp } = this.#options.directory;
+    for (const code of [...this.#busy]) this.#advance(code, { kind: "retry", isUp });
     this.#serveWhenAway();
   }
 
   forget(code: string): void {
-    this.#keep(code, NO_HOME);
-    this.#reads.forget(code);
+    this.#keep(code, NO_RECORD);
   }
 
   /** Not at once: a process that wakes up finds its connection lost before it finds that another hub has its rooms. */
   #serveWhenAway(): void {
     if (this.#awaySinceMs === undefined) return;
     if (this.#options.nowMs() - this.#awaySinceMs < awayMs) return;
-    for (const code of [...this.#unsettled]) this.step(code, { kind: "directoryDown" });
+    for (const code of [...this.#busy]) this.step(code, { kind: "directoryDown" });
   }
 
-  #keep(code: string, state: RoomHomeState): void {
-    if (isNothing(state)) this.#states.delete(code);
-    else this.#states.set(code, state);
-    const isOwn = state.kind !== "elsewhere";
-    mark(this.#own, code, isOwn);
-    if (isOwn || isNothing(state)) this.#given.delete(code);
-    mark(this.#unsettled, code, isOwn && (state.kind !== "home" || state.isRestoring));
-    if (state.kind !== "loading") this.#unloaded.delete(code);
-    if (state.kind === "offering" || state.kind === "giving") return;
+  #record(code: string): HomeRecord {
+    return this.#records.get(code) ?? NO_RECORD;
+  }
+
+  #advance(code: string, event: HomeEvent): readonly HomeEffect[] {
+    const number = (this.#events += 1);
+    const { record, effects } = advance(this.#record(code), event, this.#options.self, number);
+    this.#keep(code, record);
+    for (const effect of effects) this.#run(code, effect);
+    return effects;
+  }
+
+  #keep(code: string, record: HomeRecord): void {
+    const { kind } = record.state;
+    if (isNothing(record)) this.#records.delete(code);
+    else this.#records.set(code, record);
+    mark(this.#own, code, kind !== "elsewhere");
+    mark(this.#busy, code, isUnderWay(record));
+    if (kind === "offering" || kind === "giving") return;
     this.#handOvers.get(code)?.();
     this.#handOvers.delete(code);
   }
 
-  #run(code: string, command: HomeCommand, isFailure: boolean): void {
+  #run(code: string, effect: HomeEffect): void {
     const { hooks } = this.#options;
-    switch (command.kind) {
+    switch (effect.kind) {
       case "read":
-        // An entry that cannot be read is refused each time.
-        if (isFailure) this.#reads.beginLater(code);
-        else this.#reads.begin(code);
+        void this.#read(code, effect.number);
         return;
       case "write":
-        void this.#write(code, command.home, command.expected);
+        void this.#write(code, effect.home, effect.expected);
         return;
       case "load":
-        this.#load(code, command.fromOffer);
+        this.#load(code, effect.fromOffer);
         return;
       case "offer":
-        void this.#offer(code, command.to, command.offer);
+        void this.#offer(code, effect.to, effect.offer);
         return;
       case "notify":
-        this.#given.set(code, command.stored.home.epoch);
-        hooks.tell(command.stored.home.hubId, code, command.stored.home.epoch);
+        hooks.tell(effect.stored.home.hubId, code, effect.stored.home.epoch);
         return;
       case "yield":
-        this.#afterHooks(code, async () => hooks.onLost(code, command.to.home));
+        this.#afterHooks(code, async () => hooks.onLost(code, effect.to.home));
         return;
       case "serve":
         // What waits for a home goes on after each step.
@@ -207,6 +189,20 @@ export class HomeStates {
         return;
       case "answerOffer": // by the caller of the step
         return;
+    }
+  }
+
+  async #read(code: string, read: number): Promise<void> {
+    const { directory, nowMs, reportBug } = this.#options;
+    try {
+      const stored = await directory.readHome(code);
+      if (this.#record(code).read?.number !== read) return;
+      if (directory.isUp) this.#awaySinceMs = undefined;
+      this.step(code, { kind: "replied", read, stored });
+    } catch (error) {
+      if (!(error instanceof DirectoryUnavailable)) reportBug(error);
+      this.#advance(code, { kind: "unread", read });
+      this.#awaySinceMs ??= nowMs();
     }
   }
 
@@ -224,29 +220,22 @@ export class HomeStates {
 
   #load(code: string, fromOffer: boolean): void {
     const { hooks, reportBug } = this.#options;
-    this.#unloaded.delete(code);
-    const home = this.#loadedHome(code);
-    if (home === undefined) return;
-    const isLoading = () => this.#loadedHome(code)?.epoch === home.epoch;
+    const state = this.of(code);
+    if (state.kind !== "loading") return;
+    const { home } = state.stored;
+    const { epoch } = home;
     this.#afterHooks(code, async () => {
-      if (!isLoading()) return;
+      if (!isLoading(this.#record(code), epoch)) return;
       try {
         await hooks.onTaken(code, home, fromOffer);
       } catch (error) {
-        if (error instanceof DirectoryUnavailable) {
-          if (isLoading()) this.#unloaded.set(code, fromOffer);
-          return;
-        }
+        if (error instanceof DirectoryUnavailable)
+          return void this.#advance(code, { kind: "untaken", epoch, fromOffer });
         // Without its registrations a room is of more use than not at all: their agents join again.
         reportBug(error);
       }
-      if (isLoading()) this.step(code, { kind: "loaded" });
+      this.step(code, { kind: "taken", epoch });
     });
-  }
-
-  #loadedHome(code: string): Home | undefined {
-    const state = this.of(code);
-    return state.kind === "loading" ? state.stored.home : undefined;
   }
 
   async #offer(code: string, to: HubIdentity, number: number): Promise<void> {
@@ -265,12 +254,6 @@ export class HomeStates {
   #afterHooks(code: string, work: () => Promise<void>): void {
     this.#hooks.run(code, work).catch(this.#options.reportBug);
   }
-}
-
-/** A room that is known nowhere takes no memory. */
-function isNothing(state: RoomHomeState): boolean {
-  if (state.kind !== "elsewhere") return false;
-  return state.stored === undefined && state.offer === undefined && state.seen === 0;
 }
 
 function mark(set: Set<string>, code: string, isIn: boolean): void {

@@ -142,9 +142,7 @@ export class RoomHomes {
     const stored = await this.#options.directory.readHome(code);
     this.#states.step(code, { kind: "stored", stored, isRead: false });
     if (stored === undefined) throw new DirectoryUnavailable(`the home of room ${code} was lost`);
-    const isKnown =
-      isSame(stored.home, this.#options.self) || this.#states.hasGiven(code, stored.home);
-    if (!isKnown) throw unavailable(code);
+    if (!this.#states.mayConfirm(code, stored.home)) throw unavailable(code);
   }
 
   /** What the directory reports. */
