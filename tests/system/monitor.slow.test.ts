@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { fileRoomStore } from "@roomhub/hub";
+import type { BenchResult } from "@roomhub/room-state";
 import axe from "axe-core";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -286,6 +287,43 @@ describe.skipIf(chromiumPath === undefined)(`the page that watches a room${title
     expect(lab.problems).toEqual([]);
   });
 
+  test("a saved result of bench is shown beside the live figures, and another file is refused", async () => {
+    await using provider = await startFakeProvider({
+      behave: () => ({ kind: "normal", chunkDelayMs: 20 }),
+    });
+    await using lab = await openLab(browser, { viewport: { width: 360, height: 740 } });
+    const { hub, code, page } = lab;
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+    await send(hub, code, "one");
+    await page.locator(".request.is-done").waitFor();
+    await page.getByRole("link", { name: "Bench", exact: true }).click();
+    const file = page.getByLabel("Saved result");
+    const chosen = (text: string) => ({
+      name: "monday.json",
+      mimeType: "application/json",
+      buffer: Buffer.from(text),
+    });
+    await file.setInputFiles(chosen("{}"));
+    await page.getByText("monday.json is not a result of roomhub bench").waitFor();
+    await file.setInputFiles(chosen(JSON.stringify(measuredOf("ada", code))));
+    const row = page.locator("tr", { hasText: "fake-model" });
+    await row.waitFor();
+    expect(await row.innerText()).toMatch(/ada\s+fake-model\s+32k\s+180 ms\s+2\.6 s\s+\d+ ms/);
+    expect(await row.innerText()).toContain("149 (4)");
+    await page.getByText("<b>ben</b> was not measured: offline").waitFor();
+    const bars = await row.locator("i").evaluateAll((all) => all.map((bar) => bar.clientWidth));
+    expect(bars[1]).toBeGreaterThan((bars[0] ?? 0) * 5);
+    await page.evaluate(axe.source);
+    expect(await seriousViolations(page)).toEqual([]);
+    const overflow = await page.evaluate(() => document.body.scrollWidth - innerWidth);
+    expect(overflow).toBeLessThanOrEqual(0);
+    // The result stays while another view is looked at.
+    await page.getByRole("link", { name: "Log", exact: true }).click();
+    await page.getByRole("link", { name: "Bench", exact: true }).click();
+    await row.waitFor();
+    expect(lab.problems).toEqual([]);
+  });
+
   test.each([
     [360, 740, "light"],
     [360, 740, "dark"],
@@ -315,6 +353,35 @@ describe.skipIf(chromiumPath === undefined)(`the page that watches a room${title
     },
   );
 });
+
+/** What `bench --save` writes. */
+function measuredOf(id: string, room: string): BenchResult {
+  const none = { firstToken: [], promptTokensPerSecond: null, generation: [], canaries: {} };
+  return {
+    ...{ version: 1, at: "2026-01-02T03:04:05.000Z", hubUrl: "http://hub", room },
+    hubRoundTripMs: 1,
+    participants: [
+      {
+        ...{ id, nickname: "Ada", model: "fake-model", context: 32_768 },
+        firstToken: [
+          { promptBytes: 1_024, promptTokens: 411, ms: 180 },
+          { promptBytes: 16_384, promptTokens: 6_510, ms: 2_630 },
+        ],
+        promptTokensPerSecond: 2_489.4,
+        generation: [
+          { requests: 1, tokensPerSecond: 61.2 },
+          { requests: 4, tokensPerSecond: 148.9 },
+        ],
+        canaries: { tools: "passed", schema: "failed", vision: "refused" },
+        errors: ["this model does not take images"],
+      },
+      {
+        ...{ id: "<b>ben</b>", nickname: "Ben", model: "fake-model", context: null },
+        ...{ ...none, skipped: "offline", errors: [] },
+      },
+    ],
+  };
+}
 
 /** Runs in the page: looks at all rows, so many times, at most once per frame. */
 async function sampleRows(samples: number): Promise<{ overlaps: string[]; moves: number }> {

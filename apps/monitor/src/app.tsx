@@ -7,6 +7,7 @@ import { useShortcuts, useView, type ViewName } from "./head/views.ts";
 import { FiguresPanel } from "./figures/figures-panel.tsx";
 import { InvitePanel } from "./invite/invite-panel.tsx";
 import { RoomAddress } from "./invite/room-address.tsx";
+import { BenchPanel, type ChosenBench } from "./bench/bench-panel.tsx";
 import type { Chat } from "./chat/chat.ts";
 import { ChatPanel } from "./chat/chat-panel.tsx";
 import type { FeedView } from "./live/room-feed.ts";
@@ -27,6 +28,7 @@ export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
   const { state, problem } = view;
   const name = useView();
   const [isProjector, setProjector] = useState(false);
+  const [bench, setBench] = useState<ChosenBench>();
   const shown = isProjector ? "room" : name;
   useShortcuts({
     toggleProjector: () => setProjector((is) => !is),
@@ -58,7 +60,12 @@ export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
         tabIndex={-1}
       >
         {state.isSynced ? (
-          <View {...{ address, state, chat, isProjector }} nowMs={shownMs ?? nowMs} name={shown} />
+          <View
+            {...{ address, state, chat, isProjector, bench }}
+            nowMs={shownMs ?? nowMs}
+            name={shown}
+            onBench={setBench}
+          />
         ) : problem === undefined ? (
           <p class="empty">Connecting to {address.hubUrl}</p>
         ) : null}
@@ -71,9 +78,12 @@ interface ViewProps extends Omit<AppProps, "view" | "onRetry"> {
   name: ViewName;
   state: RoomState;
   isProjector: boolean;
+  bench: ChosenBench | undefined;
+  onBench: (chosen: ChosenBench) => void;
 }
 
-function View({ name, address, state, nowMs, chat, isProjector }: ViewProps): VNode {
+function View(props: ViewProps): VNode {
+  const { name, address, state, nowMs, chat, isProjector, bench, onBench } = props;
   switch (name) {
     case "invite":
       return <InvitePanel {...address} isProtected={state.room?.passwordProtected === true} />;
@@ -81,6 +91,10 @@ function View({ name, address, state, nowMs, chat, isProjector }: ViewProps): VN
       return <LogPanel state={state} />;
     case "figures":
       return <FiguresPanel state={state} nowMs={nowMs} />;
+    case "bench":
+      return (
+        <BenchPanel {...{ state, nowMs }} room={address.room} chosen={bench} onChosen={onBench} />
+      );
     case "try":
       return <ChatPanel state={state} chat={chat} />;
     case "room":

@@ -100,6 +100,42 @@ export function participantFigures(
   );
 }
 
+/** How fast a participant was for its last requests. */
+export interface ParticipantSpeed {
+  readonly requests: number;
+  /** medians; undefined when no response shows one */
+  readonly firstTokenMs: number | undefined;
+  /** of one request, from its first token on */
+  readonly tokensPerSecond: number | undefined;
+}
+
+/** A response of fewer tokens, or whose generation was shorter, says little of how fast they are generated. */
+const [leastTokens, leastGenerationMs] = [16, 100];
+
+/** Of the requests that ended last, by participant id; how fast one was that sent its response whole is not known. */
+export function participantSpeeds({ recent }: RoomState): ReadonlyMap<string, ParticipantSpeed> {
+  const metrics = recent.flatMap((request) =>
+    request.kind === "done" ? [{ id: request.participantId ?? "", ...request.metrics }] : [],
+  );
+  const ids = new Set(metrics.map(({ id }) => id));
+  return new Map(
+    [...ids].map((id) => {
+      const own = metrics.filter((one) => one.id === id);
+      const rates = own.flatMap(({ ttftMs, durationMs, outputTokens = 0 }) =>
+        outputTokens < leastTokens || durationMs - ttftMs < leastGenerationMs
+          ? []
+          : [((outputTokens - 1) * 1_000) / (durationMs - ttftMs)],
+      );
+      const firstTokenMs = median(own.map(({ ttftMs }) => ttftMs));
+      return [id, { requests: own.length, firstTokenMs, tokensPerSecond: median(rates) }];
+    }),
+  );
+}
+
+function median(values: readonly number[]): number | undefined {
+  return values.toSorted((one, other) => one - other)[(values.length - 1) >> 1];
+}
+
 /**
  * Who used which model in the last 15 minutes, most output tokens first, then most requests: at most 1,000 rows and one
  * of all others.

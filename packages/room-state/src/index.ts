@@ -1,3 +1,13 @@
+export {
+  type BenchResult,
+  type CanaryName,
+  canaryNames,
+  type CanaryVerdict,
+  firstTokenMs,
+  generationOf,
+  type ParticipantResult,
+  readBenchResult,
+} from "./bench-result.ts";
 export { binOf, type Distribution, percentile } from "./distribution.ts";
 export {
   type Bucket,
@@ -12,6 +22,8 @@ export {
   participantSeries,
   type ParticipantSummaryFigures,
   participantFigures,
+  type ParticipantSpeed,
+  participantSpeeds,
   roomFigures,
   type RoomFigures,
   type SeriesPoint,

@@ -25,6 +25,7 @@ import {
   tokenLines,
   ttftLines,
 } from "./figure-series.ts";
+import { Table } from "../parts/table.tsx";
 import { Plot } from "./plot.tsx";
 
 /** Rows of the usage table; the rest is summed up on the command line by `roomhub usage`. */
@@ -186,39 +187,5 @@ function PerPerson({ state, nowMs }: FiguresProps): VNode {
           ])}
       />
     </section>
-  );
-}
-
-interface TableProps {
-  heads: string[];
-  rows: string[][];
-  empty: string;
-}
-
-function Table({ heads, rows, empty }: TableProps): VNode {
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
-  return (
-    <div class="table" tabIndex={0} role="region" aria-label={`${heads[0]} table`}>
-      <table>
-        <thead>
-          <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((cells) => (
-            <tr key={cells.slice(0, 2).join("\n")}>
-              {cells.map((cell, index) => (
-                <td key={heads[index]}>{cell}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }

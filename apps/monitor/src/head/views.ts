@@ -5,6 +5,7 @@ export const VIEWS = {
   room: "Room",
   log: "Log",
   figures: "Figures",
+  bench: "Bench",
   try: "Try it",
   invite: "Invite",
 } as const;

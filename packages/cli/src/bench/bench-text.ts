@@ -1,19 +1,21 @@
-import { tokensText } from "@roomhub/room-state";
-import { shortDuration, formatTable, safe } from "../terminal/text.ts";
 import {
   type BenchResult,
   type CanaryName,
   canaryNames,
-  type Change,
+  firstTokenMs,
+  generationOf,
   type ParticipantResult,
-} from "./bench-result.ts";
+  tokensText,
+} from "@roomhub/room-state";
+import { shortDuration, formatTable, safe } from "../terminal/text.ts";
+import type { Change } from "./bench-figures.ts";
 
 const barCells = 10;
 
 /** A table with a bar for the speed of each, and the errors below. @param most - cells of a line */
 export function benchText({ participants, hubRoundTripMs }: BenchResult, most: number): string {
   const measured = participants.filter(({ skipped }) => skipped === undefined);
-  const best = Math.max(...measured.map((one) => rateAt(one, "alone") ?? 0));
+  const best = Math.max(...measured.map((one) => generationOf(one, "alone")?.tokensPerSecond ?? 0));
   const table =
     measured.length === 0
       ? ""
@@ -38,11 +40,11 @@ export function benchText({ participants, hubRoundTripMs }: BenchResult, most: n
 
 function row(one: ParticipantResult, best: number): string[] {
   const first = (bytes: number) => {
-    const found = one.firstToken.find(({ promptBytes }) => promptBytes === bytes);
-    return found === undefined ? "–" : shortDuration(found.ms);
+    const ms = firstTokenMs(one, bytes);
+    return ms === null ? "–" : shortDuration(ms);
   };
-  const alone = rateAt(one, "alone");
-  const together = one.generation.find(({ requests }) => requests > 1);
+  const alone = generationOf(one, "alone")?.tokensPerSecond ?? null;
+  const together = generationOf(one, "together");
   return [
     ...[safe(one.id), safe(one.model), one.context === null ? "–" : tokensText(one.context)],
     ...[first(1024), first(16 * 1024), number(one.promptTokensPerSecond), number(alone)],
@@ -50,12 +52,6 @@ function row(one: ParticipantResult, best: number): string[] {
     together === undefined ? "–" : `${number(together.tokensPerSecond)} (${together.requests})`,
     ...canaryNames.map((name) => mark(one, name)),
   ];
-}
-
-function rateAt({ generation }: ParticipantResult, how: "alone"): number | null {
-  return (
-    generation.find(({ requests }) => how === "alone" && requests === 1)?.tokensPerSecond ?? null
-  );
 }
 
 function number(value: number | null): string {

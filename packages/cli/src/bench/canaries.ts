@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseObject } from "@roomhub/protocol";
+import type { CanaryName } from "@roomhub/room-state";
 import { wordsOf } from "./prompts.ts";
-import type { CanaryName } from "./bench-result.ts";
 
 /** A request that shows whether a model can do one thing behind its model server. */
 interface Canary {

@@ -10,20 +10,18 @@ import {
   pause,
   readUsage,
 } from "@roomhub/protocol";
+import {
+  type BenchResult,
+  canaryNames,
+  type CanaryVerdict,
+  type ParticipantResult,
+} from "@roomhub/room-state";
 import { contextOf } from "../chat/model-choices.ts";
 import { requestAnswer } from "../chat/request-answer.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { reasonOf, safe } from "../terminal/text.ts";
-import {
-  type BenchResult,
-  canaryNames,
-  type CanaryVerdict,
-  generationRate,
-  type ParticipantResult,
-  promptRate,
-  type Sample,
-} from "./bench-result.ts";
+import { generationRate, promptRate, type Sample } from "./bench-figures.ts";
 import { canaries } from "./canaries.ts";
 import { promptOf } from "./prompts.ts";
 

@@ -1,5 +1,5 @@
+import type { BenchResult } from "@roomhub/room-state";
 import { expect, test } from "vitest";
-import type { BenchResult } from "../bench/bench-result.ts";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { aRoute } from "../doctor/doctor.fixture.ts";

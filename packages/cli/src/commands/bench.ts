@@ -1,6 +1,6 @@
-import { isObject, parseObject } from "@roomhub/protocol";
+import { type BenchResult, readBenchResult } from "@roomhub/room-state";
 import type { Command } from "commander";
-import { type BenchResult, changesSince } from "../bench/bench-result.ts";
+import { changesSince } from "../bench/bench-figures.ts";
 import { benchText, changesText } from "../bench/bench-text.ts";
 import { runBench } from "../bench/run-bench.ts";
 import type { CliContext } from "../context.ts";
@@ -69,20 +69,13 @@ async function bench(
 
 /** @throws CommandError when the file is no result */
 async function readResult(context: CliContext, path: string): Promise<BenchResult> {
-  const text = await context.readFile(path);
-  const value = parseObject(text);
-  if (value?.["version"] === 1 && isObjectList(value["participants"])) {
-    return value as unknown as BenchResult;
-  }
+  const result = readBenchResult(await context.readFile(path));
+  if (result !== undefined) return result;
   throw new CommandError(
     `${path} is not a result of bench`,
     `write one: ${context.commandName} bench --save ${path}`,
     EXIT.usage,
   );
-}
-
-function isObjectList(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isObject);
 }
 
 async function write(context: CliContext, path: string, result: BenchResult): Promise<void> {

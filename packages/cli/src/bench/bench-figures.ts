@@ -1,48 +1,4 @@
-/** What `roomhub bench --json` prints and `--save` writes; docs/reference/bench.md describes it. */
-export interface BenchResult {
-  version: 1;
-  /** ISO 8601 */
-  at: string;
-  hubUrl: string;
-  room: string;
-  /** shortest of five round trips to the hub */
-  hubRoundTripMs: number | null;
-  participants: ParticipantResult[];
-}
-
-export interface ParticipantResult {
-  id: string;
-  nickname: string;
-  model: string;
-  /** tokens; null when the room does not know */
-  context: number | null;
-  /** why nothing was measured; absent when it was */
-  skipped?: string;
-  firstToken: FirstToken[];
-  promptTokensPerSecond: number | null;
-  generation: Generation[];
-  canaries: Partial<Record<CanaryName, CanaryVerdict>>;
-  errors: string[];
-}
-
-interface FirstToken {
-  promptBytes: number;
-  /** as the model server counts them */
-  promptTokens: number | null;
-  ms: number;
-}
-
-interface Generation {
-  /** how many ran at once */
-  requests: number;
-  /** of all together; null when the model server reports no usage */
-  tokensPerSecond: number | null;
-}
-
-export const canaryNames = ["tools", "schema", "vision", "needle"] as const;
-export type CanaryName = (typeof canaryNames)[number];
-/** `refused`: the request was an error */
-export type CanaryVerdict = "passed" | "failed" | "refused";
+import type { BenchResult, ParticipantResult } from "@roomhub/room-state";
 
 /** One streamed response, as the client measured it. */
 export interface Sample {

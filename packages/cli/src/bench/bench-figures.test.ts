@@ -1,12 +1,6 @@
+import type { BenchResult, ParticipantResult } from "@roomhub/room-state";
 import { expect, test } from "vitest";
-import {
-  type BenchResult,
-  changesSince,
-  generationRate,
-  type ParticipantResult,
-  promptRate,
-  type Sample,
-} from "./bench-result.ts";
+import { changesSince, generationRate, promptRate, type Sample } from "./bench-figures.ts";
 
 function sample(over: Partial<Sample>): Sample {
   return {
