@@ -8,7 +8,7 @@ export {
   type ParticipantResult,
   readBenchResult,
 } from "./bench-result.ts";
-export { binOf, type Distribution, percentile } from "./distribution.ts";
+export { binOf, type Distribution, percentile } from "./figures/distribution.ts";
 export {
   type Bucket,
   BUCKET_MS,
@@ -16,7 +16,7 @@ export {
   OTHERS,
   type ParticipantFigures,
   type PersonUsage,
-} from "./buckets.ts";
+} from "./figures/buckets.ts";
 export {
   type ParticipantPoint,
   participantSeries,
@@ -29,7 +29,7 @@ export {
   type SeriesPoint,
   series,
   usage,
-} from "./figures.ts";
+} from "./figures/figures.ts";
 export { type FollowOptions, followRoom, type Link } from "./follow-room.ts";
 export { joinedText, leftText, offlineText } from "./log-text.ts";
 export { backText, lostText, notBackText } from "./lost-connections.ts";
@@ -48,6 +48,6 @@ export {
   type Slots,
   slotsOf,
 } from "./slots.ts";
-export { plusTokens, type TokenSum, tokensOf, tokenText } from "./token-sum.ts";
+export { plusTokens, type TokenSum, tokensOf, tokenText } from "./figures/token-sum.ts";
 export { initialState, type RoomState } from "./state.ts";
 export { isWatched, type WatchedTime } from "./watched.ts";

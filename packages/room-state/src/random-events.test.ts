@@ -9,9 +9,9 @@ import {
   constant,
 } from "fast-check";
 import { expect, test } from "vitest";
-import { BUCKETS, KEYS_PER_BUCKET } from "./buckets.ts";
+import { BUCKETS, KEYS_PER_BUCKET } from "./figures/buckets.ts";
 import { RECENT_REQUESTS } from "./ended-requests.ts";
-import { participantFigures, roomFigures, series, usage } from "./figures.ts";
+import { participantFigures, roomFigures, series, usage } from "./figures/figures.ts";
 import { LOG_LINES } from "./log.ts";
 import { reduce } from "./reduce.ts";
 import { resync } from "./resync.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { roomFigures } from "./figures.ts";
+import { roomFigures } from "./figures/figures.ts";
 import { reduce } from "./reduce.ts";
 import {
   after,

@@ -9,7 +9,7 @@ import {
   type ProgressPayload,
   type RequestPayload,
 } from "@roomhub/protocol";
-import { NOWHERE, withEnd, withTokens } from "./buckets.ts";
+import { NOWHERE, withEnd, withTokens } from "./figures/buckets.ts";
 import { done, type EndedRequest, failed, RECENT_REQUESTS } from "./ended-requests.ts";
 import {
   endRemark,
@@ -23,7 +23,7 @@ import { gapOf, noteConnection } from "./lost-connections.ts";
 import { appended, withEntry, withoutEntry } from "./immutable.ts";
 import { began, ended, progressed, queued, sent } from "./running-requests.ts";
 import type { RoomState } from "./state.ts";
-import { tokensOf } from "./token-sum.ts";
+import { tokensOf } from "./figures/token-sum.ts";
 
 /** An event of a stream opened with `?detail=1`. Contract §5. */
 export type RoomEvent = HubEvent | DetailEvent;

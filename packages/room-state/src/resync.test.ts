@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { roomFigures, series } from "./figures.ts";
+import { roomFigures, series } from "./figures/figures.ts";
 import { reduce } from "./reduce.ts";
 import { resync } from "./resync.ts";
 import {

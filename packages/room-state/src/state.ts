@@ -1,5 +1,5 @@
 import type { ParticipantSummary, Room } from "@roomhub/protocol";
-import type { Bucket } from "./buckets.ts";
+import type { Bucket } from "./figures/buckets.ts";
 import type { LogLine } from "./log.ts";
 import type { EndedRequest } from "./ended-requests.ts";
 import type { LostConnections } from "./lost-connections.ts";

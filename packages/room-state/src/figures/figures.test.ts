@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { BUCKET_MS, BUCKETS, OTHERS } from "./buckets.ts";
 import { percentile, withSample } from "./distribution.ts";
 import { participantFigures, participantSeries, roomFigures, series, usage } from "./figures.ts";
-import { reduce } from "./reduce.ts";
+import { reduce } from "../reduce.ts";
 import {
   after,
   complete,
@@ -12,8 +12,8 @@ import {
   progress,
   sent,
   watchedSince,
-} from "./room-events.fixture.ts";
-import { watchedFrom, watchedUntil } from "./watched.ts";
+} from "../room-events.fixture.ts";
+import { watchedFrom, watchedUntil } from "../watched.ts";
 
 const alice = { kind: "name", id: "alice" } as const;
 const bob = { kind: "name", id: "bob" } as const;

@@ -9,9 +9,9 @@ import {
   type PersonUsage,
 } from "./buckets.ts";
 import { percentile } from "./distribution.ts";
-import type { RoomState } from "./state.ts";
+import type { RoomState } from "../state.ts";
 import { plusTokens, type TokenSum } from "./token-sum.ts";
-import { watchedMs } from "./watched.ts";
+import { watchedMs } from "../watched.ts";
 
 /** Of the last 15 minutes, in the order in which requests ended. */
 export interface RoomFigures {
