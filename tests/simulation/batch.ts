@@ -17,10 +17,11 @@ const { checkers } = await import("./checkers/index.ts");
 const { detailsOf } = await import("./details.ts");
 
 const product = { createHub, memoryRoomStore, createParticipant, createMemoryCluster };
-const { seed: first, count, untilMs = Number.POSITIVE_INFINITY, trace, details } = options;
+const { seed: first, count, length, trace, details } = options;
+const { untilMs = Number.POSITIVE_INFINITY } = options;
 
 for (let seed = first; seed < first + count && Date.now() < untilMs; seed++) {
-  const drawn = drawPlan(seed);
+  const drawn = drawPlan(seed, length);
   const kept = options.faults ?? [...drawn.faults.keys()];
   const { history, problems } = await runWith(kept, trace);
   const needed =
@@ -28,7 +29,7 @@ for (let seed = first; seed < first + count && Date.now() < untilMs; seed++) {
       ? await shrink(kept)
       : kept;
   const result: HistoryResult = {
-    ...{ seed, digest: history.scheduler.digest, steps: history.scheduler.steps, problems },
+    ...{ seed, length, digest: history.scheduler.digest, steps: history.scheduler.steps, problems },
     simulatedMs: history.scheduler.nowMs,
     requests: drawn.requests.length,
     faults: kept.length,

@@ -1,4 +1,5 @@
 import { mutations } from "./mutations.ts";
+import type { Length } from "./plan.ts";
 import { batchSize, runBatch } from "./run-batch.ts";
 
 /** The histories in which planted defects are looked for. */
@@ -6,6 +7,7 @@ interface Search {
   firstSeed: number;
   /** a defect that so many do not show is not found */
   mostHistories: number;
+  length: Length;
   /** the faults of each plan that happen, by index; undefined for all */
   faults: number[] | undefined;
 }
@@ -33,9 +35,12 @@ export async function findMutations(name: string, search: Search): Promise<boole
   return found === chosen.length;
 }
 
-async function firstProblem(mutation: string, { firstSeed, mostHistories, faults }: Search) {
+async function firstProblem(
+  mutation: string,
+  { firstSeed, mostHistories, length, faults }: Search,
+) {
   let histories = 0;
-  const options = { untilMs: undefined, faults, trace: false, details: false, mutation };
+  const options = { untilMs: undefined, length, faults, trace: false, details: false, mutation };
   while (histories < mostHistories) {
     const count = Math.min(batchSize, mostHistories - histories);
     const batch = { ...options, seed: firstSeed + histories, count };

@@ -116,6 +116,7 @@ export class History {
       await this.#end();
     } finally {
       usePlatform(undefined);
+      this.network.close();
       process.off("unhandledRejection", onBug);
       process.off("uncaughtException", onBug);
     }
@@ -193,13 +194,14 @@ export class History {
   }
 
   async #end(): Promise<void> {
+    for (const watcher of this.watchers) watcher.close();
     for (const { machine, participant } of this.agents) {
       await this.#on(machine, "leave", () => void participant?.close({ drainMs: 0 }));
     }
     for (const hub of this.hubs) {
       await this.#on(hub.machine, "close", () => void hub.hub?.close());
     }
-    await this.scheduler.runUntil(this.scheduler.nowMs + 20_000);
+    await this.scheduler.runUntil(this.scheduler.nowMs + 5_000);
   }
 
   async #startHub(process: HubProcess): Promise<void> {

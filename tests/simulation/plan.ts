@@ -49,7 +49,32 @@ export interface Plan {
 /** Begins after the room and its participants are there. */
 const loadFromMs = 5_000;
 
-export function drawPlan(seed: number): Plan {
+/** How much happens in a history, and for how long. */
+export type Length = keyof typeof lengths;
+
+/** Bounds of what is drawn. */
+const lengths = {
+  long: {
+    loadMs: [5_000, 40_000],
+    requests: [5, 30],
+    tokens: [3, 30, 200],
+    leavesWithinMs: 8_000,
+    faults: [0, 7],
+    faultMs: [500, 5_000, 40_000],
+  },
+  /** A tenth of the work, and more faults in a second. */
+  short: {
+    loadMs: [2_000, 4_000],
+    requests: [2, 7],
+    tokens: [2, 6, 12],
+    leavesWithinMs: 3_000,
+    faults: [1, 5],
+    faultMs: [200, 2_000, 12_000],
+  },
+} as const;
+
+export function drawPlan(seed: number, length: Length = "long"): Plan {
+  const bounds = lengths[length];
   const random = createRandom(seed * 2 + 1);
   const below = (bound: number) => Math.floor(random() * bound);
   const oneOf = <T>(items: readonly T[]): T => items[below(items.length)]!;
@@ -60,31 +85,34 @@ export function drawPlan(seed: number): Plan {
     slots: 1 + below(3),
   }));
   const clients = names("client", 1 + below(3));
-  const loadMs = 5_000 + below(40_000);
-  const requests = Array.from({ length: 5 + below(30) }, (_, index): PlannedRequest => {
-    return {
-      tag: `r${index}`,
-      atMs: loadFromMs + below(loadMs),
-      client: below(clients.length),
-      hub: below(hubs.length),
-      selector: oneOf([
-        "*",
-        oneOf(agents).model,
-        oneOf(agents).name,
-        `model:${oneOf(agents).model}`,
-      ]),
-      isStream: random() < 0.7,
-      tokens: 1 + below(oneOf([3, 30, 200])),
-      gapMs: below(oneOf([2, 50, 400])),
-      tokenBytes: 0,
-      leavesAfterMs: random() < 0.15 ? below(8_000) : undefined,
-    };
-  });
+  const loadMs = bounds.loadMs[0] + below(bounds.loadMs[1]);
+  const requests = Array.from(
+    { length: bounds.requests[0] + below(bounds.requests[1]) },
+    (_, index): PlannedRequest => {
+      return {
+        tag: `r${index}`,
+        atMs: loadFromMs + below(loadMs),
+        client: below(clients.length),
+        hub: below(hubs.length),
+        selector: oneOf([
+          "*",
+          oneOf(agents).model,
+          oneOf(agents).name,
+          `model:${oneOf(agents).model}`,
+        ]),
+        isStream: random() < 0.7,
+        tokens: 1 + below(oneOf(bounds.tokens)),
+        gapMs: below(oneOf([2, 50, 400])),
+        tokenBytes: 0,
+        leavesAfterMs: random() < 0.15 ? below(bounds.leavesWithinMs) : undefined,
+      };
+    },
+  );
   const machines = [...hubs, ...agents.map(({ name }) => name)];
   const all = [...machines, ...clients];
-  const faults = Array.from({ length: below(7) }, (): Fault => {
+  const faults = Array.from({ length: bounds.faults[0] + below(bounds.faults[1]) }, (): Fault => {
     const atMs = loadFromMs + below(loadMs);
-    const forMs = below(oneOf([500, 5_000, 40_000]));
+    const forMs = below(oneOf(bounds.faultMs));
     const machine = oneOf(machines);
     const kinds: readonly Fault["kind"][] = [
       ...(["reset", "reset", "cut", "freeze", "kill", "stop", "slow network", "clock"] as const),

@@ -1,10 +1,11 @@
-import type { Fault } from "./plan.ts";
+import type { Fault, Length } from "./plan.ts";
 
 /** What a process that runs histories is to do. */
 export interface BatchOptions {
   /** of the first history */
   seed: number;
   count: number;
+  length: Length;
   /** epoch ms: no history begins later; undefined: all run */
   untilMs: number | undefined;
   /** the faults of each plan that happen, by index; undefined for all */
@@ -18,6 +19,7 @@ export interface BatchOptions {
 /** What came of one history. */
 export interface HistoryResult {
   seed: number;
+  length: Length;
   /** of everything that happened, in its order: the same for the same seed and code */
   digest: string;
   steps: number;
@@ -31,12 +33,13 @@ export interface HistoryResult {
 }
 
 /** Lines for people. The first one of a failure is the command that repeats it. */
-export function inWords({ seed, digest, problems, needed }: HistoryResult): string {
+export function inWords({ seed, length, digest, problems, needed }: HistoryResult): string {
   if (problems.length === 0) return `seed ${seed}: ${digest}\n`;
   const indexes = needed.map(([index]) => index).join(",");
   const only = indexes === "" ? "" : ` --faults ${indexes}`;
+  const short = length === "short" ? " --short" : "";
   const lines = [
-    `npm run simulate -- --histories 1 --seed ${seed}${only} --details`,
+    `npm run simulate -- --histories 1 --seed ${seed}${short}${only} --details`,
     ...needed.map(([, fault]) => `  fault ${JSON.stringify(fault)}`),
     ...problems.slice(0, 8).map((problem) => `  ${problem}`),
   ];

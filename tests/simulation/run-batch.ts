@@ -3,8 +3,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { BatchOptions, HistoryResult } from "./result.ts";
 
-/** So many histories run in one process: what a killed process of a history held stays in memory. */
-export const batchSize = 50;
+/** So many histories run in one process: some of what a killed process of a history held stays in memory. */
+export const batchSize = 300;
 
 /**
  * Runs histories in a process of their own, which ends with the loop over them. What it prints beside them is printed.

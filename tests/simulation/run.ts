@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { findMutations } from "./find-mutations.ts";
 import { batchSize, runBatch } from "./run-batch.ts";
+import type { Length } from "./plan.ts";
 import { type HistoryResult, inWords } from "./result.ts";
 
 const usage = `npm run simulate -- [options]
@@ -8,6 +9,7 @@ const usage = `npm run simulate -- [options]
   --histories N   how many histories, 100 by default
   --minutes N     as many histories as fit in this time, fractions too, instead of a number
   --seed S        of the first history, 1 by default; the next one has the next seed
+  --short         a tenth of the work, with more faults in a second: what npm test runs
   --faults I,J    only these faults of each plan, counted from 0
   --trace         every step
   --details       what each client and each watcher saw
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     histories: { type: "string" },
     minutes: { type: "string" },
     seed: { type: "string", default: "1" },
+    short: { type: "boolean", default: false },
     faults: { type: "string" },
     trace: { type: "boolean", default: false },
     details: { type: "boolean", default: false },
@@ -36,12 +39,13 @@ if (values.help) {
 }
 
 const faults = values.faults?.split(",").map(Number);
+const length: Length = values.short ? "short" : "long";
 
 if (values.mutations !== undefined) {
   const areFound = await findMutations(values.mutations, {
     firstSeed: Number(values.seed),
     mostHistories: Number(values.histories ?? 400),
-    faults,
+    ...{ length, faults },
   });
   process.exit(areFound ? 0 : 1);
 }
@@ -59,7 +63,7 @@ const isInTime = () => untilMs === undefined || performance.now() < untilMs;
 while (seed < lastSeed && isInTime()) {
   const count = Math.min(batchSize, lastSeed - seed);
   const options = {
-    ...{ seed, count, trace: values.trace, details: values.details, mutation: undefined },
+    ...{ seed, count, length, trace: values.trace, details: values.details, mutation: undefined },
     untilMs: untilMs === undefined ? undefined : Date.now() + untilMs - performance.now(),
     faults,
   };

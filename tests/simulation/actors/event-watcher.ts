@@ -17,6 +17,7 @@ export class EventWatcher {
   readonly #url: { host: string; port: number; path: string };
   readonly #nowMs: () => number;
   #connection = -1;
+  #isClosed = false;
 
   constructor(url: { host: string; port: number; path: string }, nowMs: () => number) {
     this.#url = url;
@@ -35,7 +36,7 @@ export class EventWatcher {
     const sent = request({ ...this.#url, agent: false, headers });
     let isOver = false;
     const again = (): void => {
-      if (isOver) return;
+      if (isOver || this.#isClosed) return;
       isOver = true;
       setTimeout(() => this.watch(), 500);
     };
@@ -59,6 +60,11 @@ export class EventWatcher {
       });
     });
     sent.end();
+  }
+
+  /** It does not dial again. */
+  close(): void {
+    this.#isClosed = true;
   }
 
   #read(block: string, connection: number): void {

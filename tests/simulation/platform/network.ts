@@ -25,6 +25,8 @@ export class Network {
   weather: Weather = { leastMs: 0.05, mostMs: 1, mostPieces: 3 };
   readonly #machines = new Map<string, Machine>();
   readonly #listeners = new Map<string, { server: Server; boot: number }>();
+  /** all that ever listened */
+  readonly #servers = new Set<Server>();
   readonly #cuts = new Set<string>();
   readonly #open = new Set<SimulatedSocket>();
   #nextPort = 40_000;
@@ -35,6 +37,12 @@ export class Network {
 
   add(machine: Machine): void {
     this.#machines.set(machine.address, machine);
+  }
+
+  /** Once the history is over: servers and parsers of `node:http` stay in memory until they are closed. */
+  close(): void {
+    for (const socket of this.#open) socket.forget();
+    for (const server of this.#servers) server.close();
   }
 
   get machines(): Iterable<Machine> {
@@ -54,6 +62,7 @@ export class Network {
       throw Object.assign(new Error(`listen EADDRINUSE: ${key}`), { code: "EADDRINUSE" });
     }
     this.#listeners.set(key, { server, boot: machine.boot });
+    this.#servers.add(server);
     return chosen;
   }
 
@@ -292,8 +301,16 @@ export class SimulatedSocket extends Duplex {
     if (peer !== undefined) peer.#hear("reset", () => peer.#onReset());
   }
 
+  /** No code of its machine runs anymore, so none would release what parses it. */
+  forget(): void {
+    const { parser } = this as { parser?: { remove(): void; close(): void } | null };
+    parser?.remove();
+    parser?.close();
+  }
+
   /** Its process has ended: the other end hears of it, this one runs no code anymore. */
   vanish(): void {
+    this.forget();
     this.#network.closed(this);
     this.#idle?.cancel();
     if (this.#network.scheduler.random() < 0.5) this.#sendReset();

@@ -39,6 +39,9 @@ export interface Scheduled {
 /** A process that never comes to rest is reported after so many steps. */
 const mostSteps = 5_000_000;
 
+/** Immediates of one turn of the event loop run one after the other, each with its microtasks: a turn for each costs more. */
+const turnsAtOnce = 64;
+
 /**
  * The one queue of a simulation: timers, bytes on their way, disk writes. A seed orders what is due at the same time, so
  * that one seed gives one history.
@@ -106,10 +109,61 @@ export class Scheduler {
   }
 
   /** Runs what is due until then, each step to its end. */
-  async runUntil(untilMs: number): Promise<void> {
+  runUntil(untilMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      const turn = (): void => {
+        if (isOver) return;
+        this.#machine = undefined;
+        const next = this.#takeDue(untilMs);
+        isOver = next === undefined;
+        if (next === undefined) {
+          this.#nowMs = Math.max(this.#nowMs, untilMs);
+          return resolve();
+        }
+        try {
+          this.#step(next.machine, next.what, next.task);
+        } catch (error) {
+          isOver = true;
+          this.#machine = undefined;
+          reject(error);
+        }
+      };
+      const turns = (): void => {
+        if (isOver) return;
+        for (let left = turnsAtOnce; left > 0; left--) realSetImmediate(turn);
+        realSetImmediate(turns);
+      };
+      turns();
+    });
+  }
+
+  /** One step: the task, and everything that follows from it without a timer or a socket. */
+  async run(machine: Machine, what: string, task: () => void): Promise<void> {
+    try {
+      this.#step(machine, what, task);
+      await new Promise<void>((resolve) => void realSetImmediate(resolve));
+    } finally {
+      this.#machine = undefined;
+    }
+  }
+
+  /** Begins a step. It ends with the turn of Node in which it began: microtasks and ticks belong to it. */
+  #step(machine: Machine, what: string, task: () => void): void {
+    if (++this.#steps > mostSteps) throw new Error(`the simulation did not rest: ${what}`);
+    const second = Math.floor(this.#nowMs / 1_000);
+    this.#stepsOfSecond = second === this.#second ? this.#stepsOfSecond + 1 : 1;
+    this.#second = second;
+    this.mostInASecond = Math.max(this.mostInASecond, this.#stepsOfSecond);
+    this.#note(`${this.#nowMs.toFixed(3)} ${machine.name} ${what}`);
+    this.#machine = machine;
+    task();
+  }
+
+  #takeDue(untilMs: number): (Entry & { task: () => void }) | undefined {
     for (;;) {
       const next = this.#heap[0];
-      if (next === undefined || next.dueMs > untilMs) break;
+      if (next === undefined || next.dueMs > untilMs) return undefined;
       this.#pop();
       const { machine, task } = next;
       if (task === undefined || next.boot !== machine.boot) continue;
@@ -119,25 +173,7 @@ export class Scheduler {
         continue;
       }
       this.#nowMs = Math.max(this.#nowMs, next.dueMs);
-      await this.run(machine, next.what, task);
-    }
-    this.#nowMs = Math.max(this.#nowMs, untilMs);
-  }
-
-  /** One step: the task, and everything that follows from it without a timer or a socket. */
-  async run(machine: Machine, what: string, task: () => void): Promise<void> {
-    if (++this.#steps > mostSteps) throw new Error(`the simulation did not rest: ${what}`);
-    const second = Math.floor(this.#nowMs / 1_000);
-    this.#stepsOfSecond = second === this.#second ? this.#stepsOfSecond + 1 : 1;
-    this.#second = second;
-    this.mostInASecond = Math.max(this.mostInASecond, this.#stepsOfSecond);
-    this.#note(`${this.#nowMs.toFixed(3)} ${machine.name} ${what}`);
-    this.#machine = machine;
-    try {
-      task();
-      await new Promise<void>((resolve) => void realSetImmediate(resolve));
-    } finally {
-      this.#machine = undefined;
+      return next as Entry & { task: () => void };
     }
   }
 
