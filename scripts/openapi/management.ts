@@ -249,6 +249,18 @@ export const managementOperations: readonly Operation[] = [
     token: "optional",
   },
   {
+    id: "putFeatures",
+    tag: "Participants",
+    summary: "Report what requests have shown of a participant's model",
+    description:
+      "Replaces what was reported this way before; `{}` takes it back. `roomhub bench` sends it.",
+    routes: ["PUT /v1/rooms/:code/participants/:id/features"],
+    body: "MeasuredFeatures",
+    successes: { 200: json("Taken.", "ParticipantResponse") },
+    errors: [...bodyErrors, "room_not_found", "participant_not_found", "host_token_required"],
+    token: "host",
+  },
+  {
     id: "leaveRoom",
     tag: "Participants",
     summary: "Leave the room",

@@ -15,6 +15,40 @@ function startServer(entry: object) {
   });
 }
 
+test.each(PATHS)("requests go by what bench has shown of a model, over %s", async (path) => {
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await using blindServer = await startServer({ owned_by: "vllm" });
+  await using toolServer = await startServer({ owned_by: "vllm" });
+  await using _blind = await join(path, hub, code, {
+    ...{ id: "blind", model: "m", endpoint: blindServer.url },
+  });
+  await using _tool = await join(path, hub, code, {
+    ...{ id: "tool", model: "m", endpoint: toolServer.url },
+  });
+  await until(
+    "what is known of the program",
+    async () => (await hub.client.listParticipants(code)).map((one) => one.features !== undefined),
+    (known) => known.every(Boolean),
+  );
+  const use = () =>
+    hub.fetch(`/rooms/${code}/v1/chat/completions`, {
+      json: { model: "m", messages: [{ role: "user", content: "hi" }] },
+      headers: { "x-roomhub-require": "tools" },
+    });
+  expect((await use()).status).toBe(400);
+  const told = await hub.client.setMeasuredFeatures(code, "tool", { tools: "supported" });
+  expect(told.features).toMatchObject({ tools: "supported" });
+  expect((await use()).headers.get("x-roomhub-participant")).toBe("tool");
+  await hub.client.setMeasuredFeatures(code, "tool", {});
+  expect((await use()).status).toBe(400);
+  const wrong = await hub.fetch(`/v1/rooms/${code}/participants/tool/features`, {
+    method: "PUT",
+    json: { tools: "perhaps" },
+  });
+  expect(wrong.status).toBe(400);
+});
+
 test.each(PATHS)("requests go to models that are able to serve them, over %s", async (path) => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();

@@ -41,6 +41,11 @@ test.each<[string, (client: RoomhubClient) => Promise<unknown>, string]>([
     (c) => c.removeAlias("abc234", "a/b&c *"),
     "DELETE /v1/rooms/ABC234/aliases?pattern=a%2Fb%26c+*",
   ],
+  [
+    "setMeasuredFeatures",
+    (c) => c.setMeasuredFeatures("abc234", "a b", { tools: "supported" }),
+    "PUT /v1/rooms/ABC234/participants/a%20b/features",
+  ],
   ["health", (c) => c.health(), "GET /v1/health"],
   ["explainRoute", (c) => c.explainRoute("abc234", {}), "GET /v1/rooms/ABC234/route?"],
   [

@@ -9,6 +9,7 @@ import {
   type HubEvent,
   type JoinRequest,
   type JoinResponse,
+  type MeasuredFeatures,
   type ModelEntry,
   normaliseRoomCode,
   type ParticipantSummary,
@@ -164,6 +165,22 @@ export class RoomhubClient {
   ): Promise<JoinResponse> {
     const path = participantPath(code, id);
     return callHub(this.#connection, { method: "PUT", path, body: patch, token, signal });
+  }
+
+  /**
+   * Reports what requests have shown of a participant's model, instead of what was reported before; `{}` takes it back.
+   *
+   * @throws RoomhubError with code `host_token_required`
+   */
+  async setMeasuredFeatures(
+    code: string,
+    id: string,
+    measured: MeasuredFeatures,
+    { hostToken, signal }: HostCallOptions = {},
+  ): Promise<ParticipantSummary> {
+    const path = `${participantPath(code, id)}/features`;
+    const call = { method: "PUT", path, body: measured, hostToken, signal } as const;
+    return (await callHub<{ participant: ParticipantSummary }>(this.#connection, call)).participant;
   }
 
   async leave(code: string, id: string, { token, signal }: OwnerCallOptions = {}): Promise<void> {

@@ -71,7 +71,13 @@ export {
 export { isObject, type JsonObject, parseObject } from "./json-object.ts";
 export { isLiveAndReady } from "./live-and-ready.ts";
 export { AnthropicModel, AnthropicModelList, ModelEntry, ModelList } from "./model-list.ts";
-export { ContextSource, Features, ModelContext, StructuredOutput } from "./model-facts.ts";
+export {
+  ContextSource,
+  Features,
+  MeasuredFeatures,
+  ModelContext,
+  StructuredOutput,
+} from "./model-facts.ts";
 export { isSameModel, withoutLatest } from "./model-name.ts";
 export { parseBody } from "./parse-body.ts";
 export {

@@ -33,3 +33,14 @@ export const Features = z.object({
   logprobs: CapabilityValue,
 });
 export type Features = z.infer<typeof Features>;
+
+const Ability = z.enum(["supported", "unsupported"]);
+
+/** What requests to a participant have shown of its model. Contract §3, "Features". */
+export const MeasuredFeatures = z.object({
+  tools: Ability.optional(),
+  vision: Ability.optional(),
+  /** A response that fits its schema does not show that it was enforced. */
+  structuredOutput: StructuredOutput.extract(["best-effort", "ignored"]).optional(),
+});
+export type MeasuredFeatures = z.infer<typeof MeasuredFeatures>;

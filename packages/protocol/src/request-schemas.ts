@@ -4,6 +4,7 @@ import { Capabilities } from "./capability.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { isObject } from "./json-object.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
+import { MeasuredFeatures } from "./model-facts.ts";
 import { Liveness, ParticipantConfig, ParticipantId, Specs } from "./participant.ts";
 import { isDeeperThan, normalisedText, plainText, utf8Length } from "./text.ts";
 
@@ -138,6 +139,8 @@ export function createRequestSchemas(limits: Limits) {
         .min(1, { error: "must have at least one target" })
         .max(maxAliasTargets, { error: `must have at most ${maxAliasTargets} targets` }),
     }),
+    /** `PUT /v1/rooms/:code/participants/:id/features`. Contract §3, "Features". */
+    measuredFeatures: MeasuredFeatures,
     /** `POST /rooms/:code/health`. Interface §3. */
     heartbeat: z.object({ id: z.string() }),
   };

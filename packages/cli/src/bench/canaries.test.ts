@@ -1,6 +1,6 @@
 import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { canaries } from "./canaries.ts";
+import { canaries, type CanaryOutcome, provenFeatures } from "./canaries.ts";
 import { promptOf } from "./prompts.ts";
 
 const random = () => systemWorld.random();
@@ -27,6 +27,38 @@ describe("a canary passes", () => {
     expect(canary.holds(good)).toBe(true);
     expect(canary.holds(bad)).toBe(false);
     expect(canary.holds({})).toBe(false);
+  });
+});
+
+const passed: CanaryOutcome = { verdict: "passed", message: {}, status: undefined };
+const failed = (content = "") => ({ ...passed, verdict: "failed" as const, message: { content } });
+const refused = (status: number) => ({ verdict: "refused" as const, message: undefined, status });
+const none = { tools: failed(), schema: failed(), vision: failed(), needle: failed() };
+
+describe("outcomes prove", () => {
+  test.each([
+    ["nothing by one response that is wrong", {}, {}],
+    ["what passed", { tools: passed, vision: passed }, { tools: "supported", vision: "supported" }],
+    [
+      "no enforcement by a response that fits",
+      { schema: passed },
+      { structuredOutput: "best-effort" },
+    ],
+    [
+      "a schema ignored by prose",
+      { schema: failed("It is blue.") },
+      { structuredOutput: "ignored" },
+    ],
+    ["nothing by JSON that does not fit", { schema: failed(' {"colour":"red"') }, {}],
+    ["an inability by a refusal", { tools: refused(400) }, { tools: "unsupported" }],
+    ["nothing by a server in trouble", { tools: refused(503), vision: refused(500) }, {}],
+    [
+      "nothing by a server that refuses all",
+      { tools: refused(400), schema: refused(400), vision: refused(400), needle: refused(400) },
+      {},
+    ],
+  ])("%s", (_what, outcomes, proven) => {
+    expect(provenFeatures({ ...none, ...outcomes })).toEqual(proven);
   });
 });
 

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, parseObject } from "@roomhub/protocol";
-import type { CanaryName } from "@roomhub/room-state";
+import { isObject, type JsonObject, type MeasuredFeatures, parseObject } from "@roomhub/protocol";
+import type { CanaryName, CanaryVerdict } from "@roomhub/room-state";
 import { wordsOf } from "./prompts.ts";
 
 /** A request that shows whether a model can do one thing behind its model server. */
@@ -7,6 +7,46 @@ interface Canary {
   fields: JsonObject;
   /** @param message - of the response */
   holds: (message: JsonObject) => boolean;
+}
+
+/** What came of a canary. */
+export interface CanaryOutcome {
+  verdict: CanaryVerdict;
+  /** of the response; undefined without one */
+  message: JsonObject | undefined;
+  /** of the response that was an error */
+  status: number | undefined;
+}
+
+/** By which a model server says that it cannot do what a request contains. */
+const refusals = [400, 404, 415, 422, 501];
+
+/**
+ * What outcomes prove. One response proves no inability, since a model errs: an error does, where the model served another
+ * canary, and so does text in place of the JSON that a schema demands.
+ */
+export function provenFeatures(
+  outcomes: Readonly<Record<CanaryName, CanaryOutcome>>,
+): MeasuredFeatures {
+  const { tools, vision, schema } = outcomes;
+  const servedOne = Object.values(outcomes).some(({ message }) => message !== undefined);
+  const abilityOf = ({ verdict, status = 0 }: CanaryOutcome): MeasuredFeatures["tools"] => {
+    if (verdict === "passed") return "supported";
+    return servedOne && refusals.includes(status) ? "unsupported" : undefined;
+  };
+  const [canCall, canSee] = [abilityOf(tools), abilityOf(vision)];
+  const isIgnored = schema.verdict === "failed" && isProse(schema.message?.["content"]);
+  return {
+    ...(canCall && { tools: canCall }),
+    ...(canSee && { vision: canSee }),
+    ...(schema.verdict === "passed" && { structuredOutput: "best-effort" }),
+    ...(isIgnored && { structuredOutput: "ignored" }),
+  };
+}
+
+/** Without a response, or with the beginning of JSON, the model may have had no room for the rest. */
+function isProse(content: unknown): boolean {
+  return typeof content === "string" && /^\s*[^\s{]/.test(content);
 }
 
 /** A square of 32 by 32 red pixels. */

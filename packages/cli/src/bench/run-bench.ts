@@ -1,9 +1,10 @@
-import { errorFromResponse, type Invite } from "@roomhub/client";
+import { errorFromResponse, type Invite, isRoomhubError } from "@roomhub/client";
 import {
   isLiveAndReady,
   isObject,
   isSameModel,
   type JsonObject,
+  type MeasuredFeatures,
   NAME_KEY_PREFIX,
   parseObject,
   type ParticipantSummary,
@@ -12,8 +13,8 @@ import {
 } from "@roomhub/protocol";
 import {
   type BenchResult,
+  type CanaryName,
   canaryNames,
-  type CanaryVerdict,
   type ParticipantResult,
 } from "@roomhub/room-state";
 import { contextOf } from "../chat/model-choices.ts";
@@ -22,7 +23,7 @@ import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { reasonOf, safe } from "../terminal/text.ts";
 import { generationRate, promptRate, type Sample } from "./bench-figures.ts";
-import { canaries } from "./canaries.ts";
+import { canaries, type CanaryOutcome, provenFeatures } from "./canaries.ts";
 import { promptOf } from "./prompts.ts";
 
 export interface BenchOptions extends Invite {
@@ -30,6 +31,8 @@ export interface BenchOptions extends Invite {
   only: string | undefined;
   /** whether to spend the budgets of participants that have one */
   spendsBudgets: boolean;
+  /** to tell the room what models were seen to do; not needed on the hub's machine */
+  hostToken: string | undefined;
   signal: AbortSignal;
   /** called before each participant */
   onParticipant: (participant: ParticipantSummary) => void;
@@ -131,15 +134,47 @@ async function measure(
       result.generation.push({ requests, tokensPerSecond: generationRate(together) });
     }
   }
+  const outcomes = await outcomesOf(context, options, result, attempt);
+  await report(context, options, id, provenFeatures(outcomes));
+  return result;
+}
+
+/** Runs the canaries one after the other, and notes their verdicts. */
+async function outcomesOf(
+  context: CliContext,
+  options: BenchOptions,
+  { id, context: tokens, canaries: verdicts }: ParticipantResult,
+  attempt: <T>(work: () => Promise<T>) => Promise<T | undefined>,
+): Promise<Record<CanaryName, CanaryOutcome>> {
   const checks = canaries(tokens, () => context.world.random());
+  const outcomes = {} as Record<CanaryName, CanaryOutcome>;
   for (const name of canaryNames) {
     const { fields, holds } = checks[name];
-    const message = await attempt(() => completionOf(context, options, id, fields));
-    const verdict: CanaryVerdict =
-      message === undefined ? "refused" : holds(message) ? "passed" : "failed";
-    result.canaries[name] = verdict;
+    let status: number | undefined;
+    const message = await attempt(() =>
+      completionOf(context, options, id, fields, (refused) => (status = refused)),
+    );
+    const verdict = message === undefined ? "refused" : holds(message) ? "passed" : "failed";
+    verdicts[name] = verdict;
+    outcomes[name] = { verdict, message, status };
   }
-  return result;
+  return outcomes;
+}
+
+/** Tells the room what its model was seen to do. Only the host may: for others the result is all there is. */
+async function report(
+  context: CliContext,
+  { hubUrl, room, hostToken, signal }: BenchOptions,
+  id: string,
+  proven: MeasuredFeatures,
+): Promise<void> {
+  try {
+    const client = context.createClient(hubUrl);
+    await client.setMeasuredFeatures(room, id, proven, { hostToken, signal });
+  } catch (error) {
+    // Also a hub of an earlier version, and a participant that has left since.
+    if (!isRoomhubError(error)) throw error;
+  }
 }
 
 function reasonToSkip(
@@ -207,6 +242,7 @@ async function completionOf(
   { hubUrl, room, signal }: BenchOptions,
   id: string,
   fields: JsonObject,
+  onRefused: (status: number) => void,
 ): Promise<JsonObject> {
   const baseUrl = context.createClient(hubUrl).baseUrl(room);
   const response = await context.fetch(`${baseUrl}/chat/completions`, {
@@ -219,7 +255,10 @@ async function completionOf(
     signal,
   });
   const text = await response.text();
-  if (!response.ok) throw errorFromResponse(response, text);
+  if (!response.ok) {
+    onRefused(response.status);
+    throw errorFromResponse(response, text);
+  }
   const choices = parseObject(text)?.["choices"];
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   const message = isObject(choice) ? choice["message"] : undefined;

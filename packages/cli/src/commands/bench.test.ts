@@ -1,3 +1,4 @@
+import { RoomhubError } from "@roomhub/client";
 import type { BenchResult } from "@roomhub/room-state";
 import { expect, test } from "vitest";
 import type { Client } from "../capabilities.ts";
@@ -12,6 +13,7 @@ const client: Partial<Client> = {
   getRoom: async () => aRoom(),
   listParticipants: async () => [ana],
   explainRoute: async () => quiet,
+  setMeasuredFeatures: async () => ana,
   health: async () => ({}) as Awaited<ReturnType<Client["health"]>>,
 };
 const quiet = { ...aRoute, queue: { waiting: 0, limit: 8, waitMs: 1000 }, participants: [] };
@@ -118,6 +120,22 @@ test("a request that fails is an error of its participant, and the rest is measu
   await world.run("bench", "ABC234");
   expect(world.stdout.text).toMatch(/no +no +refused +no$/m);
   expect(world.stdout.text).toContain("! ana-llama3: no images here\n");
+});
+
+test("the room is told what the model was seen to do; to a person who is not the host that makes no difference", async () => {
+  const { fetch, world: time } = aModel({ content: "It is blue, and red." });
+  const told: unknown[] = [];
+  const setMeasuredFeatures: Client["setMeasuredFeatures"] = async (...call) => {
+    told.push(call.slice(0, 3));
+    throw new RoomhubError("Only the host may", {
+      ...{ status: 403, code: "host_token_required", param: "", hint: undefined },
+      ...{ requestId: undefined, retryAfterMs: undefined, participants: undefined },
+    });
+  };
+  const world = makeWorld({ fetch, world: time }, { ...client, setMeasuredFeatures });
+  expect(await world.run("bench", "ABC234", "--json")).toBe(0);
+  const proven = { vision: "supported", structuredOutput: "ignored" };
+  expect(told).toEqual([["ABC234", "ana-llama3", proven]]);
 });
 
 test("--save writes a new file, which --against compares with", async () => {

@@ -6,6 +6,7 @@ import { runBench } from "../bench/run-bench.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { addHubOptions, examples, givenHub, type HubOptionValues } from "../options.ts";
+import { savedHostToken } from "../rooms/host-token.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { safe, writeJson } from "../terminal/text.ts";
@@ -31,7 +32,8 @@ export function addBenchCommand(program: Command, context: CliContext): void {
       "after",
       `
 Participants are measured one after the other, each with some ten short
-requests, and only while no other request waits or runs there.
+requests, and only while no other request waits or runs there. The room learns
+what their models were seen to do when its host measures.
 ${examples("roomhub bench ABC234", "roomhub bench ABC234 --save monday.json", "roomhub bench ABC234 --against monday.json")}`,
     )
     .action(async (room: string | undefined, options: BenchOptionValues) => {
@@ -48,10 +50,11 @@ async function bench(
   const before = against === undefined ? undefined : await readResult(context, against);
   const named = { target, hubUrl, isQuiet: json };
   const invite = await locateRoom(context, named, (url) => `bench ${url}`);
+  const hostToken = await savedHostToken(context, invite);
   const result = await untilStopped(context, (signal) =>
     runBench(context, {
       ...invite,
-      ...{ only: model, spendsBudgets: yes, signal },
+      ...{ only: model, spendsBudgets: yes, hostToken, signal },
       onParticipant: ({ id }) => {
         if (!json) context.stderr.write(`Measuring ${safe(id)} …\n`);
       },

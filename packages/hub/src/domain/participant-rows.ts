@@ -68,6 +68,7 @@ function sourcesOf(participant: Participant): unknown[] {
     learned.capabilities,
     learned.context,
     learned.facts,
+    learned.features,
     learned.loadedModels,
     learned.reported,
     load.active,

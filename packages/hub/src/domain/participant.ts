@@ -7,6 +7,7 @@ import {
   type JoinRequest,
   type LimitSource,
   type Liveness,
+  type MeasuredFeatures,
   type ModelContext,
   type ParticipantConfig,
   type ParticipantStatus,
@@ -170,9 +171,12 @@ export interface Learned {
   /** models that the model server has loaded; undefined when it does not say */
   loadedModels: readonly string[] | undefined;
   facts: ModelFacts;
+  /** what requests have shown of the model; undefined before any was measured */
+  measured: MeasuredFeatures | undefined;
   /** the context that an error named, and until when that counts, in ms on the hub's clock */
   refused: { tokens: number; untilMs: number } | undefined;
-  /** this and the next two follow from the above, see `updateFacts` */
+  /** this and the next three follow from the above, see `updateFacts` */
+  features: Features | undefined;
   context: ModelContext | undefined;
   /** the tokens of `context`; infinite when it is not known, or only what the model was trained for */
   usableTokens: number;
@@ -285,7 +289,9 @@ export function nothingFound() {
     reported: nothingReported,
     loadedModels: undefined,
     facts: noFacts,
+    measured: undefined,
     refused: undefined,
+    features: undefined,
     context: undefined,
     usableTokens: Number.POSITIVE_INFINITY,
     abilities: unknownAbilities,

@@ -1,4 +1,5 @@
 import { PAUSED_REASON, type Readiness } from "@roomhub/protocol";
+import { forgetMeasured } from "./needs/model-facts.ts";
 import type { Participant, PathVerdict, TunnelGap, Withheld } from "./participant.ts";
 
 /** The verdict on its model server over any path. Without a path, or offline, it is `down`. */
@@ -82,8 +83,9 @@ function verdictIn({ tunnel, direct }: Participant["paths"]): PathVerdict | unde
   return tunnel.kind === "closed" && direct.kind === "answered" ? direct : undefined;
 }
 
-/** Called before a verdict is replaced: the end of loading shows how long it takes. */
+/** Called before a verdict is replaced: the end of loading shows how long it takes, and a server that was down may return as another. */
 export function noteVerdict(participant: Participant, readiness: Readiness, nowMs: number): void {
+  if (readiness === "down" || readiness === "wrong-model") forgetMeasured(participant);
   const before = verdictIn(participant.paths);
   if (before?.readiness !== "loading" || readiness !== "ready") return;
   participant.learned.loadTookMs = nowMs - before.sinceMs;

@@ -51,6 +51,7 @@ export function modelChanged({ placing }: Room, participant: Participant): void 
   placing.warm.forget(participant);
   participant.learned.pace = new Pace();
   participant.learned.facts = noFacts;
+  participant.learned.measured = undefined;
   participant.learned.refused = undefined;
   participant.learned.bytesPerToken = undefined;
   participant.learned.loadTookMs = undefined;

@@ -70,7 +70,7 @@ export function contextView({ learned }: Participant): Pick<ParticipantSummary, 
 }
 
 export function featuresView({ learned }: Participant): Pick<ParticipantSummary, "features"> {
-  const { features } = learned.facts;
+  const { features } = learned;
   return features === undefined ? {} : { features };
 }
 

@@ -8,6 +8,7 @@ import {
   postHeartbeat,
   postJoin,
   postParticipantHeartbeat,
+  putFeatures,
   putParticipant,
 } from "./handlers/participants.ts";
 import {
@@ -80,6 +81,7 @@ export const ROUTES: readonly Route[] = [
 
   jsonWithBody("POST", "/rooms/:code/join", postJoin),
   jsonWithBody("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
+  jsonWithBody("PUT", "/v1/rooms/:code/participants/:id/features", putFeatures),
   json("DELETE", "/rooms/:code/leave/:id", deleteParticipant),
   json("DELETE", "/v1/rooms/:code/participants/:id", deleteParticipant),
   json("GET", "/rooms/:code/participants", listParticipants),

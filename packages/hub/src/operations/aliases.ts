@@ -1,9 +1,9 @@
 import { type AliasRequest, type Limits, utf8Length } from "@roomhub/protocol";
-import { matchesToken } from "../credentials/tokens.ts";
 import type { Alias, AliasTable } from "../domain/aliases/alias-table.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
+import { requireHost } from "./ownership.ts";
 
 /** `GET …/aliases`: the oldest first. Contract §3, "Aliases". @throws HubError `room_not_found` */
 export function listAliases({ registry }: OperationContext, code: string): readonly Alias[] {
@@ -75,21 +75,6 @@ async function changeAliases<Result>(
     const hint = `Look at its aliases, and try again: roomhub alias ${room.code}`;
     throw new HubError("cluster_unavailable", message, { hint });
   });
-}
-
-/** Contract §3, "Aliases": the host token, or a request that comes from the hub's own machine. */
-function requireHost(room: Room, peer: Peer): void {
-  const { hostTokenDigest } = room;
-  if (hostTokenDigest !== undefined && matchesToken(peer.hostToken, hostTokenDigest)) return;
-  const isLoopback = peer.nearAddress?.startsWith("127.") === true;
-  if (isLoopback && !peer.hasOrigin) return;
-  throw new HubError(
-    "host_token_required",
-    `Only the host may change room ${room.code}: send the hostToken from its creation in x-host-token.`,
-    {
-      hint: "It was in the response to the room's creation; roomhub stores it. Or use the hub's own machine.",
-    },
-  );
 }
 
 function checkAliases(room: Room, aliases: AliasTable, limits: Limits): void {

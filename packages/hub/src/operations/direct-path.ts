@@ -50,6 +50,7 @@ function responded(
 
 function failed(context: OperationContext, participant: Participant, reason: string): void {
   participant.paths.lastContactMs = context.nowMs();
+  noteVerdict(participant, "down", context.nowMs());
   const isSame = participant.paths.direct.kind === "failed";
   const isSet = setDirect(participant, { kind: "failed", reason });
   if (isSet && !isSame) announceUpdate(context, participant);

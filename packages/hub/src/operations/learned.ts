@@ -1,9 +1,15 @@
-import { type CapabilityValue, Features, ModelContext } from "@roomhub/protocol";
+import {
+  type CapabilityValue,
+  Features,
+  type MeasuredFeatures,
+  ModelContext,
+} from "@roomhub/protocol";
 import { noteRefusedContext, updateFacts } from "../domain/needs/model-facts.ts";
 import type { ReportedFacts } from "../domain/path-reports.ts";
 import { updateLimit } from "../domain/slots.ts";
 import { capabilitiesOf, type Participant, type ReportedLoad } from "../domain/participant.ts";
-import type { OperationContext } from "./context.ts";
+import type { OperationContext, Peer } from "./context.ts";
+import { requireHost } from "./ownership.ts";
 import { announceUpdate, wakeRooms } from "./presence.ts";
 
 /** Far more than there are surfaces: a participant must not grow its entry in every listing. */
@@ -53,14 +59,42 @@ export function takeFacts(
   participant: Participant,
   { context, features, answersAs }: ReportedFacts,
 ): void {
-  const reported = JSON.stringify(participant.learned.facts.context);
-  if (JSON.stringify(context) !== reported) participant.learned.refused = undefined;
-  participant.learned.facts = {
+  const { learned } = participant;
+  const before = learned.facts;
+  learned.facts = {
     context: ModelContext.safeParse(context).data,
     features: features && featuresIn(features),
     answersAs: answersAs?.slice(0, 256),
   };
+  if (isOther(context, before.context)) learned.refused = undefined;
+  if (isOther(learned.facts.features, before.features)) learned.measured = undefined;
   updateFacts(participant);
+}
+
+function isOther(one: object | undefined, before: object | undefined): boolean {
+  return JSON.stringify(one) !== JSON.stringify(before);
+}
+
+/**
+ * `PUT …/participants/:id/features`: what requests of the host have shown. Contract §3, "Features".
+ *
+ * @throws HubError `participant_not_found`, `host_token_required`
+ */
+export function featuresMeasured(
+  context: OperationContext,
+  code: string,
+  id: string,
+  measured: MeasuredFeatures,
+  peer: Peer,
+): Participant {
+  const room = context.registry.room(code);
+  const participant = context.registry.participant(room, id);
+  requireHost(room, peer);
+  const before = shownOf(participant);
+  participant.learned.measured = Object.keys(measured).length === 0 ? undefined : measured;
+  updateFacts(participant);
+  if (shownOf(participant) !== before) announceUpdate(context, participant);
+  return participant;
 }
 
 /** An error of its model server named its context. Contract §3, "Context". */
@@ -87,9 +121,9 @@ function featuresIn(words: Readonly<Record<string, string>>): Features {
 /** What an update is announced for. Slots that other programs take come and go like requests, without one. */
 export function shownOf({ paths, learned, load }: Participant): string {
   const { tunnel } = paths;
-  const { capabilities, context, facts } = learned;
+  const { capabilities, context, features } = learned;
   const { limit, limitFrom } = load;
-  const { features, answersAs } = facts;
+  const { answersAs } = learned.facts;
   return JSON.stringify([tunnel, capabilities, limit, limitFrom, context, features, answersAs]);
 }
 

@@ -98,6 +98,25 @@ export function requireProof(mode: OwnershipMode, participant: Participant, peer
 }
 
 /**
+ * Contract §3, "Host token": the token, or a request that comes from the hub's own machine.
+ *
+ * @throws HubError `host_token_required`
+ */
+export function requireHost(room: Room, peer: Peer): void {
+  const { hostTokenDigest } = room;
+  if (hostTokenDigest !== undefined && matchesToken(peer.hostToken, hostTokenDigest)) return;
+  const isLoopback = peer.nearAddress?.startsWith("127.") === true;
+  if (isLoopback && !peer.hasOrigin) return;
+  throw new HubError(
+    "host_token_required",
+    `Only the host may change room ${room.code}: send the hostToken from its creation in x-host-token.`,
+    {
+      hint: "It was in the response to the room's creation; roomhub stores it. Or use the hub's own machine.",
+    },
+  );
+}
+
+/**
  * Contract §3: the id of a live participant may not be taken without proof. An endpoint that responded once is not a
  * sign of life: it is not probed again while its participant is silent.
  */

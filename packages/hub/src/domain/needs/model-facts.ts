@@ -1,11 +1,11 @@
-import type { ModelContext } from "@roomhub/protocol";
+import type { Features, MeasuredFeatures, ModelContext } from "@roomhub/protocol";
 import { abilitiesOf, unknownAbilities } from "./abilities.ts";
 import type { Participant } from "../participant.ts";
 
-/** Called after a change of what is reported, declared or learned of a participant's model. */
+/** Called after a change of what is reported, declared, measured or learned of a participant's model. */
 export function updateFacts(participant: Participant): void {
   const { learned, declaredContext } = participant;
-  const { features, context } = learned.facts;
+  const { context } = learned.facts;
   learned.context = smaller(
     smaller(context, declaredContext, "declared"),
     learned.refused?.tokens,
@@ -13,7 +13,32 @@ export function updateFacts(participant: Participant): void {
   );
   const { tokens, from } = learned.context ?? unknown;
   learned.usableTokens = from === "trained" ? Number.POSITIVE_INFINITY : tokens;
-  learned.abilities = features === undefined ? unknownAbilities : abilitiesOf(features);
+  learned.features = refined(learned.facts.features, learned.measured);
+  learned.abilities =
+    learned.features === undefined ? unknownAbilities : abilitiesOf(learned.features);
+}
+
+/** What requests have shown counts more than what is reported of the model, or of its program. */
+function refined(
+  reported: Features | undefined,
+  measured: MeasuredFeatures | undefined,
+): Features | undefined {
+  if (measured === undefined) return reported;
+  const { structuredOutput = "unknown" } = reported ?? {};
+  const isEnforced = structuredOutput === "enforced" && measured.structuredOutput !== "ignored";
+  return {
+    ...{ tools: "unknown", vision: "unknown", reasoning: "unknown", logprobs: "unknown" },
+    ...reported,
+    ...measured,
+    structuredOutput: isEnforced ? "enforced" : (measured.structuredOutput ?? structuredOutput),
+  };
+}
+
+/** Its model server may be another one now, or serve another model. */
+export function forgetMeasured(participant: Participant): void {
+  if (participant.learned.measured === undefined) return;
+  participant.learned.measured = undefined;
+  updateFacts(participant);
 }
 
 const unknown = { tokens: Number.POSITIVE_INFINITY, from: "trained" } as const;

@@ -7,6 +7,7 @@ import {
 } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { joinParticipant, type JoinOutcome } from "../../operations/join-participant.ts";
+import { featuresMeasured } from "../../operations/learned.ts";
 import * as participants from "../../operations/participants.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
@@ -50,6 +51,16 @@ export async function putParticipant(
     token: undefined,
     clientKey: undefined,
   });
+}
+
+/** `PUT /v1/rooms/:code/participants/:id/features`. Contract §3, "Features". */
+export function putFeatures(request: RouteRequest, { operations, schemas }: RouteDeps) {
+  const [code, id] = [param(request, "code"), param(request, "id")];
+  // An unknown participant is reported before anything that is wrong with the body.
+  participants.getParticipant(operations, code, id);
+  const measured = parse(schemas.measuredFeatures, request.body);
+  const participant = featuresMeasured(operations, code, id, measured, request.peer);
+  return ok({ participant: participants.viewOf(operations, participant) });
 }
 
 /** `DELETE …/leave/:id` and `DELETE …/participants/:id`. Interface §4. */

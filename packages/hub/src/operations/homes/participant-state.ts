@@ -24,6 +24,7 @@ export interface ParticipantState
       | "reportsUsageItself"
       | "reported"
       | "facts"
+      | "measured"
       | "bytesPerToken"
       | "loadTookMs"
     >,
@@ -69,6 +70,7 @@ export function stateOf(
     returning: participant.presence.returning,
     reported: participant.learned.reported,
     facts: participant.learned.facts,
+    measured: participant.learned.measured,
     refused: refused && { tokens: refused.tokens, forMs: refused.untilMs - now },
     bytesPerToken: participant.learned.bytesPerToken,
     loadTookMs: participant.learned.loadTookMs,
@@ -114,6 +116,7 @@ export function restoreState(
   participant.load.budget = state.budget;
   participant.learned.reported = state.reported;
   participant.learned.facts = state.facts;
+  participant.learned.measured = state.measured;
   participant.learned.refused = refused && {
     tokens: refused.tokens,
     untilMs: now + refused.forMs,
