@@ -1,7 +1,15 @@
+import type { ErrorCode } from "@roomhub/protocol";
 import { readFileSync } from "node:fs";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
-import { errorResponse, errorResponseComponents, errorResponses, headerRef } from "./errors.ts";
+import {
+  errorResponse,
+  errorResponseComponents,
+  errorResponses,
+  gateErrors,
+  headerRef,
+} from "./errors.ts";
 import { inferenceOperations } from "./inference.ts";
+import { keyOperations } from "./keys.ts";
 import { managementOperations } from "./management.ts";
 import { type Success, type Operation, TAGS } from "./operation.ts";
 import { componentSchemas, schemaRef } from "./schemas.ts";
@@ -71,6 +79,18 @@ export function buildDocument(): OpenApiDocument {
           scheme: "bearer",
           description: "The same as `Authorization: Bearer rhh_…`",
         },
+        operator: {
+          type: "apiKey",
+          in: "header",
+          name: "x-roomhub-admin",
+          description: "The secret of the hub's operator",
+        },
+        roomKey: {
+          type: "http",
+          scheme: "bearer",
+          description:
+            "In a closed room, every operation needs a key of it: `Authorization: Bearer rhk_…`, `x-api-key` or `api-key`",
+        },
       },
     },
   };
@@ -84,27 +104,31 @@ function hubVersion(): string {
 /** In the order of the table of routes. */
 function paths(): OpenApiDocument["paths"] {
   const described = new Map<string, Operation>();
-  for (const operation of [...managementOperations, ...inferenceOperations]) {
+  for (const operation of [...managementOperations, ...keyOperations, ...inferenceOperations]) {
     for (const route of operation.routes) {
       if (described.has(route)) throw new Error(`${route} is described twice`);
       described.set(route, operation);
     }
   }
   const paths: OpenApiDocument["paths"] = {};
-  for (const { method, path } of ROUTES) {
+  for (const { method, path, needs } of ROUTES) {
     const route = `${method} ${path}`;
     const operation = described.get(route);
     if (operation === undefined) throw new Error(`${route} is not described in scripts/openapi`);
     described.delete(route);
     const template = path.replaceAll(/:(\w+)/g, "{$1}");
-    (paths[template] ??= {})[method.toLowerCase()] = operationObject(operation, path);
+    (paths[template] ??= {})[method.toLowerCase()] = operationObject(operation, path, needs);
   }
   const [leftOver] = described.keys();
   if (leftOver !== undefined) throw new Error(`${leftOver} is described, but no route of the hub`);
   return paths;
 }
 
-function operationObject(operation: Operation, path: string): OperationObject {
+function operationObject(
+  operation: Operation,
+  path: string,
+  needs: (typeof ROUTES)[number]["needs"],
+): OperationObject {
   const { id, tag, summary, description, body, token, manual } = operation;
   return {
     operationId: path.startsWith("/v1/") ? `v1${id.charAt(0).toUpperCase()}${id.slice(1)}` : id,
@@ -124,16 +148,19 @@ function operationObject(operation: Operation, path: string): OperationObject {
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: content({ "application/json": body }) } }),
-    responses: responses(operation),
+    responses: responses(operation, needs === "none" ? [] : gateErrors),
     ...(token === undefined ? {} : { security: security(token) }),
   };
 }
 
-function responses({ successes, errors, errorShape = "openai", isRelayed }: Operation) {
+function responses(
+  { successes, errors, errorShape = "openai", isRelayed }: Operation,
+  more: readonly ErrorCode[],
+) {
   const good = Object.entries(successes).map(([status, success]) => [status, response(success)]);
   // A status that is both a success and an error, as a stopping hub's 503, is described as the success.
   return {
-    ...errorResponses(errors, errorShape),
+    ...errorResponses([...errors, ...more], errorShape),
     ...(Object.fromEntries(good) as Record<string, unknown>),
     ...(isRelayed === true ? { "4XX": errorResponse(errorShape, relayedRefusal) } : {}),
   };
@@ -161,6 +188,7 @@ function content(offered: NonNullable<Success["content"]>) {
 }
 
 function security(token: NonNullable<Operation["token"]>): object[] {
+  if (token === "keeper") return [{ hostToken: [] }, { hostBearer: [] }, { operator: [] }];
   if (token === "host") return [{ hostToken: [] }, { hostBearer: [] }, {}];
   const proofs = [{ participantToken: [] }, { participantBearer: [] }];
   return token === "optional" ? [...proofs, {}] : proofs;
@@ -168,6 +196,7 @@ function security(token: NonNullable<Operation["token"]>): object[] {
 
 const pathParameters = {
   code: inPath("code", "The room's code, in any letter case"),
+  key: inPath("key", "A key's id or name"),
   id: inPath("id", "A participant's id"),
   model: inPath("model", "A participant's id or any selector, percent-encoded"),
   version: inPath("version", "The hub's own version"),

@@ -20,6 +20,15 @@ export const bodyErrors: readonly ErrorCode[] = [
   "unsupported_content_encoding",
 ];
 
+/** Errors that a request for a closed room may get. */
+export const gateErrors: readonly ErrorCode[] = [
+  "invalid_api_key",
+  "key_revoked",
+  "key_expired",
+  "not_allowed",
+  "too_many_attempts",
+];
+
 /** For paths and methods that are not in the document. */
 export const errorsWithoutOperation: readonly ErrorCode[] = ["not_found", "method_not_allowed"];
 

@@ -17,6 +17,16 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "CreateRoomResponse.hostToken":
     "Needed to change the room's aliases from another machine. The hub keeps only its SHA-256",
 
+  "CreateRoomRequest.closed": "Its use needs a key, and the response has the first one",
+  "CreateRoomResponse.key": "The first key of a closed room",
+  "Room.closed": "Its use needs a key; absent for an open room",
+
+  "CreateKeyRequest.name":
+    "Of its holder: up to 32 letters, digits, `.`, `_` and `-`. Unique in the room, whatever the letter case, until 30 days after the key ended",
+  "CreateKeyRequest.may": "`use` and `watch` when left out",
+  "CreateKeyRequest.expiresInMs": "Absent for a key that does not expire",
+  "NewKey.value": "`rhk_…`, in this response and nowhere else",
+
   "AliasRequest.pattern":
     "A name in which `*` (at most 4) stands for any text. Not `any`, and not beginning with `model:`",
   "AliasRequest.targets":

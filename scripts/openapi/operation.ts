@@ -4,6 +4,7 @@ export const TAGS = {
   Hub: "The hub itself.",
   Rooms: "Where participants meet. A room's base URL for an OpenAI SDK is `/rooms/{code}/v1`.",
   Aliases: "Names that stand for models of a room.",
+  Keys: "Who may use a closed room.",
   Participants: "The models shared in a room, and how they are reached.",
   Events: "What happens, as server-sent events. Nothing is stored or replayed.",
   Models: "The participants that can serve requests.",
@@ -44,8 +45,8 @@ export interface Operation {
   /** in addition to the errors of every request */
   errors: readonly ErrorCode[];
   errorShape?: ErrorShape;
-  /** Whether a participant's token is used: `optional` where other proof may suffice. `host`: instead the room's host token, which the hub's own machine does not need. */
-  token?: "optional" | "required" | "host";
+  /** Whether a participant's token is used: `optional` where other proof may suffice. `host`: instead the room's host token, which the hub's own machine does not need; `keeper`: it, or the operator's secret. */
+  token?: "optional" | "required" | "host" | "keeper";
   /** A provider's own 4xx may be relayed. */
   isRelayed?: boolean;
   /** the manual of the API that defines this operation */

@@ -21,6 +21,7 @@ import {
   postHead,
   withPad,
   type Lab,
+  limitsOfRooms,
 } from "../support/hub/limits-lab.ts";
 import { tableRows } from "../support/documents/markdown-table.ts";
 import { postUnread } from "../support/clients/raw-http.ts";
@@ -306,8 +307,7 @@ const checks: Record<LimitName, Check> = {
     expect(await outcome(lab.join("eve"))).toBe("503 participant_limit_reached, stop");
     expect([await lab.ids(), await lab.ids(other)]).toEqual(["ada", "bob"]);
   },
-  aliasesPerRoom: { testedIn: "packages/hub/src/operations/aliases.test.ts" },
-  roomAliasBytes: { testedIn: "packages/hub/src/operations/aliases.test.ts" },
+  ...limitsOfRooms,
   async probedPerRoom() {
     await using lab = await openLab({ probedPerRoom: 1 });
     const probed = { liveness: "probe", transport: "auto" };

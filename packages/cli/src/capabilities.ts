@@ -157,6 +157,20 @@ export async function machineSecretOf(baseUrl: string): Promise<string> {
   return machineSecret(join(dirname(await usualStatePath(0)), "machine-secret"), baseUrl);
 }
 
+/**
+ * The secret by which this user's hubs know their operator. Contract §9.
+ *
+ * @param isEphemeral - the hub writes nothing to disk: the secret is in the runtime folder, which ends with the session
+ * @returns undefined where it cannot be kept
+ */
+export async function operatorSecret(isEphemeral: boolean): Promise<string | undefined> {
+  const secrets = await import("./sharing/saved-secrets.ts");
+  const runtime = process.env["XDG_RUNTIME_DIR"];
+  if (isEphemeral && (runtime === undefined || runtime === "")) return undefined;
+  const folder = isEphemeral ? join(runtime ?? "", "roomhub") : dirname(await usualStatePath(0));
+  return secrets.operatorSecret(join(folder, "operator-secret")).catch(() => undefined);
+}
+
 /** @throws ParticipantError when the endpoint or a header cannot be used */
 export async function createParticipant(options: ParticipantOptions): Promise<RunningParticipant> {
   const participant = await import("@roomhub/participant");

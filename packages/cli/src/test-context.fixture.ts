@@ -282,6 +282,7 @@ export function makeWorld(
           forget: async (saved) => void tokens.splice(tokens.indexOf(saved), 1),
         };
       },
+      operatorSecret: async () => undefined,
       machineSecretOf: async (baseUrl) => `secret of ${baseUrl}`,
       createParticipant: async (options) => {
         world.participants.push(options);

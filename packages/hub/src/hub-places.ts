@@ -1,5 +1,5 @@
 import { pause, type World } from "@roomhub/protocol";
-import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
+import { credentialsFrom } from "./credentials/tokens.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { RollCall } from "./cluster/hubs/roll-call.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
@@ -36,7 +36,7 @@ export class HubPlaces {
     const { hops, roll, homes, deliveries, handOvers } = options;
     const peerOf = (socket: object) => hops.peerOf(socket);
     this.pipedPeers = createPipedPeerReader({
-      ...{ tokenFrom, hostTokenFrom },
+      credentialsFrom,
       factsOf: (request) => this.piped.factsOf(request),
       strangerOf: ({ socket }) => {
         const hubId = peerOf(socket)?.hubId;

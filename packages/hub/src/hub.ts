@@ -4,7 +4,7 @@ import { createClock, startSweep, type SweepTasks } from "./clock.ts";
 import { Throttle } from "./credentials/throttle.ts";
 import { PasswordGate } from "./credentials/password-gate.ts";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
-import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
+import { credentialsFrom, digestOf, isOperator } from "./credentials/tokens.ts";
 import { AuthHeaderVault } from "./credentials/vault.ts";
 import { LivenessTracker } from "./domain/liveness.ts";
 import { Machines } from "./domain/slots.ts";
@@ -164,9 +164,11 @@ function partsForHomes(basis: Basis, life: Life, parts: () => HubParts): HomesPa
 }
 
 function createEvents(basis: Basis, homes: HubHomes | undefined) {
-  const { world, bootId, limits, log, nowMs, wallMs } = basis;
+  const { world, bootId, limits, log, nowMs, wallMs, registry } = basis;
   const batch = createBatch(world, eventGapMs);
-  const bus = new EventBus(bootId, batch, () => homes?.events.tick());
+  const onWatch = () => homes?.events.tick();
+  const isClosed = (roomCode: string) => registry.findRoom(roomCode)?.isClosed === true;
+  const bus = new EventBus(bootId, batch, onWatch, isClosed);
   const emit = createEmitter(bus, log, wallMs, nowMs, homes?.handOvers.events.divert);
   return { bus, emit, streams: new EventStreams(bus, limits, nowMs) };
 }
@@ -223,6 +225,10 @@ function createOperations(
     roomCreations: new Throttle({
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,
+    }),
+    keyFailures: new Throttle({
+      burst: limits.keyFailuresBurst,
+      intervalMs: limits.keyFailureIntervalMs,
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     tunnelResumes: new TunnelResumes(),
@@ -321,13 +327,15 @@ function createHttp(
 }
 
 function peerReader({ options, ownership, log }: Basis): PeerReader {
-  const { publicUrl, trustProxy, sharedAddresses } = options;
+  const { publicUrl, trustProxy, sharedAddresses, adminSecret } = options;
+  const adminDigest = adminSecret === undefined ? undefined : digestOf(adminSecret);
   return createPeerReader(
     {
       trustedProxies: trustProxy ?? [],
       sharedAddresses: sharedAddresses ?? [],
       hasAddressRights: publicUrl === undefined && ownership !== "strict",
-      ...{ tokenFrom, hostTokenFrom },
+      credentialsFrom,
+      isOperator: (headers) => isOperator(headers, adminDigest),
       onUntrustedProxy: () =>
         log.warn("an untrusted proxy forwards requests; trust it with --trust-proxy"),
     },

@@ -50,6 +50,8 @@ export interface HubOptions {
    * from clients that did not request it; true when left out. `false`: streams pass byte for byte.
    */
   streamUsage?: boolean | undefined;
+  /** proves that a request comes from the operator, in `x-roomhub-admin`; left out: nothing does. Contract §9 */
+  adminSecret?: string | undefined;
   /** what to hand out beside the API; nothing when left out. Contract §7 */
   handout?: Handout | undefined;
   /** left out: the hub is alone */

@@ -1,6 +1,7 @@
 import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
+import { noKeys } from "./domain/keys/key-table.ts";
 import { noAliases } from "./domain/aliases/alias-table.ts";
 import { Registry } from "./domain/registry.ts";
 import { newPlacing } from "./domain/room.ts";
@@ -73,6 +74,8 @@ describe("loading", () => {
       isPasswordProtected: false,
       hostTokenDigest: undefined,
       aliases: noAliases,
+      isClosed: false,
+      keys: noKeys,
       participants: new Map(),
       placing: newPlacing(),
     });

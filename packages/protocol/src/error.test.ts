@@ -78,7 +78,10 @@ test.each([
 });
 
 test("an SDK stops retrying 408, 409, 429 and 5xx only for these", () => {
-  const stopped = rows.filter(([, row]) => row.retry === "stop").map(([code]) => code);
+  const isRetried = (status: number) => [408, 409, 429].includes(status) || status >= 500;
+  const stopped = rows.flatMap(([code, row]) =>
+    row.retry === "stop" && isRetried(row.status) ? [code] : [],
+  );
   expect(stopped).toEqual([
     "provider_auth_failed",
     "response_too_large",
@@ -87,6 +90,16 @@ test("an SDK stops retrying 408, 409, 429 and 5xx only for these", () => {
     "too_many_subscribers",
     "provider_timeout",
     "request_timeout",
+  ]);
+});
+
+test("an SDK is told not to retry what a closed room refuses", () => {
+  const refusals = rows.filter(([, { status, retry }]) => status < 429 && retry === "stop");
+  expect(refusals.map(([code, { status }]) => `${status} ${code}`)).toEqual([
+    "401 invalid_api_key",
+    "401 key_revoked",
+    "401 key_expired",
+    "403 not_allowed",
   ]);
 });
 

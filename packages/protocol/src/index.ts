@@ -68,6 +68,17 @@ export {
   LIMITS,
   resolveLimits,
 } from "./limits.ts";
+export {
+  Key,
+  KEY_RIGHTS,
+  KeyListResponse,
+  KeyResponse,
+  KeyRight,
+  NewKey,
+  NewKeyResponse,
+  RotateQuestion,
+  USUAL_RIGHTS,
+} from "./key.ts";
 export { isObject, type JsonObject, parseObject } from "./json-object.ts";
 export { isLiveAndReady } from "./live-and-ready.ts";
 export { AnthropicModel, AnthropicModelList, ModelEntry, ModelList } from "./model-list.ts";
@@ -116,6 +127,7 @@ export {
   type AliasRequest,
   createRequestSchemas,
   ignoredMembers,
+  type CreateKeyRequest,
   type CreateRoomRequest,
   type JoinRequest,
   REQUEST_SCHEMAS,

@@ -120,6 +120,21 @@ export const LIMITS = defineLimits({
   modelLength: { default: 256, unit: "count", what: "characters of a model name" },
   roomNameLength: { default: 128, unit: "count", what: "characters of a room name" },
   endpointLength: { default: 2_048, unit: "count", what: "characters of an endpoint" },
+  keysPerRoom: {
+    default: 500,
+    unit: "count",
+    what: "keys per room, and those that ended within 30 days",
+  },
+  keyFailuresBurst: {
+    default: 60,
+    unit: "count",
+    what: "requests without a valid key at once, per address, in closed rooms",
+  },
+  keyFailureIntervalMs: {
+    default: 1_000,
+    unit: "ms",
+    what: "time until one more request without a valid key is judged",
+  },
   aliasesPerRoom: { default: 64, unit: "count", what: "aliases per room" },
   roomAliasBytes: {
     default: 16 * kib,

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { authHeadersSchema } from "./auth-headers.ts";
 import { Capabilities } from "./capability.ts";
+import { isClientName } from "./client-identity.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { isObject } from "./json-object.ts";
+import { KeyRight } from "./key.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { MeasuredFeatures } from "./model-facts.ts";
 import { Liveness, ParticipantConfig, ParticipantId, Specs } from "./participant.ts";
@@ -74,6 +76,8 @@ function model(limits: Limits) {
 const maxContextTokens = 1_000_000_000;
 const maxAliasTargets = 16;
 const maxWildcards = 4;
+const dayMs = 24 * 3_600_000;
+const longestKeyLifeMs = 10 * 366 * dayMs;
 
 /** A name in which `*` stands for any text. Selectors that are never aliased are no patterns; `*` alone is one. */
 function aliasPattern(limits: Limits) {
@@ -107,6 +111,17 @@ export function createRequestSchemas(limits: Limits) {
     createRoom: z.object({
       name: normalisedText("name", limits.roomNameLength),
       password: roomPassword(limits).nullish(),
+      /** Its use needs a key, and the response has the first one. Contract §9. */
+      closed: z.boolean().nullish(),
+    }),
+    /** `POST …/keys`. Contract §9. */
+    createKey: z.object({
+      name: z.string().refine(isClientName, {
+        error:
+          "must be up to 32 letters, digits, dots, underscores and hyphens, and begin with a letter or digit",
+      }),
+      may: z.array(KeyRight).min(1, { error: "must have at least one right" }).nullish(),
+      expiresInMs: z.int().min(1).max(longestKeyLifeMs).nullish(),
     }),
     /** `POST /rooms/:code/join`. Interface §2, contract §1. */
     join: z.object({
@@ -171,5 +186,6 @@ export const REQUEST_SCHEMAS: RequestSchemas = createRequestSchemas(resolveLimit
 
 export type CreateRoomRequest = z.infer<RequestSchemas["createRoom"]>;
 export type AliasRequest = z.infer<RequestSchemas["alias"]>;
+export type CreateKeyRequest = z.infer<RequestSchemas["createKey"]>;
 export type JoinRequest = z.infer<RequestSchemas["join"]>;
 export type UpdateParticipantRequest = z.infer<RequestSchemas["updateParticipant"]>;

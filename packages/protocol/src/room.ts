@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { UnreachableHub } from "./cluster.ts";
+import { NewKey } from "./key.ts";
 
 /** Interface §2; `createdAt` in epoch ms; `passwordProtected` and `participantCount` are additions of contract §1. */
 export const Room = z.object({
@@ -10,6 +11,8 @@ export const Room = z.object({
   createdAt: z.number(),
   passwordProtected: z.boolean(),
   participantCount: z.int(),
+  /** Its use needs a key. Absent for an open room. Contract §9. */
+  closed: z.literal(true).optional(),
 });
 export type Room = z.infer<typeof Room>;
 
@@ -19,6 +22,8 @@ export const CreateRoomResponse = z.object({
   hostId: z.uuid(),
   /** `rhh_` and 32 random bytes in base64url: shows who created the room, and is in no other response. Older hubs have none. Contract §3 */
   hostToken: z.string().optional(),
+  /** the first key of a closed room */
+  key: NewKey.optional(),
 });
 export type CreateRoomResponse = z.infer<typeof CreateRoomResponse>;
 

@@ -124,3 +124,12 @@ export function frame(type: number, payload: string): Buffer {
   header.writeUInt32BE(payload.length, 5);
   return Buffer.concat([header, Buffer.from(payload)]);
 }
+
+/** Where the limits of what a room stores are tested. */
+export const limitsOfRooms = {
+  aliasesPerRoom: { testedIn: "packages/hub/src/operations/aliases.test.ts" },
+  roomAliasBytes: { testedIn: "packages/hub/src/operations/aliases.test.ts" },
+  keysPerRoom: { testedIn: "packages/hub/src/operations/keys.test.ts" },
+  keyFailuresBurst: { testedIn: "packages/hub/src/operations/access.test.ts" },
+  keyFailureIntervalMs: { testedIn: "packages/hub/src/operations/access.test.ts" },
+};

@@ -61,9 +61,7 @@ export async function launchHub(
         });
   const handout = settings.handout.value === true ? await context.createHandout() : undefined;
   const options: HubOptions = {
-    handout,
-    host,
-    port,
+    ...{ handout, host, port },
     store: opened?.store,
     direct: settings.direct.value,
     ownership: settings.ownership.value,
@@ -76,6 +74,7 @@ export async function launchHub(
     limits: overriddenLimits(config),
     logFormat: settings.logFormat.value ?? defaultLogFormat,
     cluster: cluster?.options,
+    adminSecret: await context.operatorSecret(cluster === undefined && isEphemeral(config)),
   };
   const hub = await context.createHub(options);
   try {

@@ -80,6 +80,15 @@ export async function machineSecret(path: string, baseUrl: string): Promise<stri
   return createHmac("sha256", key).update(baseUrl).digest("base64url");
 }
 
+/**
+ * The secret by which this user's hubs know their operator, in a file that only this user can read. Contract §9.
+ *
+ * @param path - of that file; created with its folder at the first use
+ */
+export async function operatorSecret(path: string): Promise<string> {
+  return (await readSecret(path)) ?? createSecret(path);
+}
+
 async function createSecret(path: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const secret = Buffer.from(systemWorld.randomBytes(32)).toString("base64url");

@@ -60,6 +60,8 @@ const compared = {
   passwordDigest: "password",
   hostTokenDigest: "host token",
   aliases: "list of aliases",
+  closed: "access (open or closed)",
+  keys: "list of keys",
 } as const satisfies Partial<Record<keyof StoredRoom, string>>;
 
 function differences(one: StoredRoom, other: StoredRoom): string[] {

@@ -3,14 +3,19 @@ import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  hostTokenFrom,
+  credentialsFrom,
+  digestOf,
+  isOperator,
   looksLikeToken,
   matchesToken,
   mintClientKey,
   mintHostToken,
   mintToken,
-  tokenFrom,
 } from "./tokens.ts";
+
+type Headers = Parameters<typeof credentialsFrom>[0];
+const tokenFrom = (headers: Headers) => credentialsFrom(headers).token;
+const hostTokenFrom = (headers: Headers) => credentialsFrom(headers).hostToken;
 
 const world = {
   ...systemWorld,
@@ -99,4 +104,26 @@ test("whatever a request carries, only values beginning with rhp_ are judged", (
       expect(token === undefined || token.startsWith("rhp_")).toBe(true);
     }),
   );
+});
+
+test.each([
+  [{ authorization: "Bearer rhk_a" }, ["rhk_a"]],
+  [{ authorization: "bearer  rhk_a", "x-api-key": "rhk_a", "api-key": " rhk_a " }, ["rhk_a"]],
+  [{ "x-api-key": "rhk_a" }, ["rhk_a"]],
+  [{ "api-key": "rhk_a" }, ["rhk_a"]],
+  [{ authorization: "Bearer as-bob", "x-api-key": "rhk_a" }, ["rhk_a"]],
+  [{ authorization: "Bearer rhk_a", "x-api-key": "rhk_b" }, ["rhk_a", "rhk_b"]],
+  [{ authorization: "rhk_a" }, []],
+  [{ authorization: "Basic rhk_a" }, []],
+  [{ authorization: "Bearer RHK_a", "x-participant-token": "rhk_a" }, []],
+])("the keys in %j are %j", (headers, keys) => {
+  expect(credentialsFrom(headers).keys).toEqual(keys);
+});
+
+test("the operator is known by the secret in x-roomhub-admin, where there is one", () => {
+  const digest = digestOf("secret");
+  expect(isOperator({ "x-roomhub-admin": "secret" }, digest)).toBe(true);
+  expect(isOperator({ "x-roomhub-admin": "Secret" }, digest)).toBe(false);
+  expect(isOperator({ authorization: "Bearer secret" }, digest)).toBe(false);
+  expect(isOperator({ "x-roomhub-admin": "" }, undefined)).toBe(false);
 });

@@ -5,6 +5,7 @@ import { Secret } from "./secret.ts";
 const beginning = "rhp_";
 const clientKeyBeginning = "rhc_";
 const hostTokenBeginning = "rhh_";
+const keyBeginning = "rhk_";
 const tokenForm = /^rhp_[\w-]{43}$/;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -31,6 +32,11 @@ export function mintHostToken(world: World): MintedToken {
   return mint(world, hostTokenBeginning);
 }
 
+/** @returns `rhk_` and 32 random bytes in base64url: what a key of a room is known by. Contract §9 */
+export function mintKey(world: World): MintedToken {
+  return mint(world, keyBeginning);
+}
+
 function mint(world: World, prefix: string): MintedToken {
   const token = prefix + Buffer.from(world.randomBytes(32)).toString("base64url");
   return { token: new Secret(token), digest: digestOf(token) };
@@ -38,8 +44,12 @@ function mint(world: World, prefix: string): MintedToken {
 
 /** Whether `token` is the one `digest` was made of; in constant time, and false for a missing one. */
 export function matchesToken(token: string | undefined, digest: Uint8Array): boolean {
-  if (token === undefined || digest.length !== 32) return false;
-  return timingSafeEqual(digestOf(token), digest);
+  return token !== undefined && isSameDigest(digestOf(token), digest);
+}
+
+/** In constant time. */
+export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 /** Whether it has the form of a participant token, right or wrong. */
@@ -47,27 +57,53 @@ export function looksLikeToken(text: string): boolean {
   return tokenForm.test(text);
 }
 
-/**
- * The participant token a request carries, in `authorization: Bearer rhp_…` or `x-participant-token`. Contract §3.
- *
- * Only values that begin with `rhp_` are judged; any other Authorization is an unrelated API key. A malformed `rhp_…` is
- * returned too, to be refused as wrong rather than taken for missing.
- */
-export function tokenFrom(headers: Headers): string | undefined {
-  return credentialFrom(headers, "x-participant-token", beginning);
+/** What a request carries to prove itself to the hub; each right or wrong. */
+export interface Credentials {
+  /**
+   * `rhp_…` in `authorization: Bearer` or `x-participant-token`. Contract §3.
+   *
+   * Only values that begin with `rhp_` are judged; any other Authorization is an unrelated API key. A malformed `rhp_…`
+   * is kept too, to be refused as wrong rather than taken for missing.
+   */
+  token: string | undefined;
+  /** `rhh_…` in `authorization: Bearer` or `x-host-token`. Contract §3, "Aliases" */
+  hostToken: string | undefined;
+  /** `rhk_…` in `authorization: Bearer`, `x-api-key` or `api-key`; more than one only when they differ. Contract §9 */
+  keys: readonly string[];
 }
 
-/** The host token a request carries, in `authorization: Bearer rhh_…` or `x-host-token`. Contract §3, "Aliases". */
-export function hostTokenFrom(headers: Headers): string | undefined {
-  return credentialFrom(headers, "x-host-token", hostTokenBeginning);
+export function credentialsFrom(headers: Headers): Credentials {
+  return {
+    token: credentialFrom(headers, "x-participant-token", beginning),
+    hostToken: credentialFrom(headers, "x-host-token", hostTokenBeginning),
+    keys: keysFrom(headers),
+  };
+}
+
+/** Whether a request carries the operator's secret, in `x-roomhub-admin`. Contract §9. */
+export function isOperator(headers: Headers, secretDigest: Uint8Array | undefined): boolean {
+  if (secretDigest === undefined) return false;
+  return matchesToken(single(headers["x-roomhub-admin"]), secretDigest);
+}
+
+function keysFrom(headers: Headers): string[] {
+  const presented = [
+    bearerOf(headers),
+    single(headers["x-api-key"]),
+    single(headers["api-key"]),
+  ].filter((value) => value?.startsWith(keyBeginning) === true);
+  return [...new Set(presented)] as string[];
 }
 
 function credentialFrom(headers: Headers, header: string, prefix: string): string | undefined {
   const direct = single(headers[header]);
   if (direct?.startsWith(prefix) === true) return direct;
-  const authorization = single(headers["authorization"]);
-  const bearer = /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+  const bearer = bearerOf(headers);
   return bearer?.startsWith(prefix) === true ? bearer : undefined;
+}
+
+function bearerOf(headers: Headers): string | undefined {
+  return /^bearer +(\S+)$/i.exec(single(headers["authorization"]) ?? "")?.[1];
 }
 
 function single(value: string | string[] | undefined): string | undefined {

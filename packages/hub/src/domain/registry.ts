@@ -68,17 +68,21 @@ export class Registry {
     });
   }
 
-  /** A hint for a code that is a room's name, has something around it, or has a typing error. */
+  /** A hint of an open room, for a code that is a room's name, has something around it, or has a typing error. */
   #roomMeantBy(text: string): string {
     const bare = this.findRoom(text.replace(/[^A-Za-z0-9]/g, ""));
-    if (bare !== undefined) return `Write ${bare.code}, with nothing around it.`;
+    const open = [...this.#rooms.values()].filter((room) => !room.isClosed);
+    if (bare?.isClosed === false) return `Write ${bare.code}, with nothing around it.`;
     const name = text.trim().normalize("NFC").toLowerCase();
-    const called = [...this.#rooms.values()].filter((room) => room.name.toLowerCase() === name);
+    const called = open.filter((room) => room.name.toLowerCase() === name);
     if (called.length > 0) {
       const codes = called.slice(0, 3).map((room) => room.code);
       return `That is a room's name; its code is ${codes.join(" or ")}.`;
     }
-    const near = closest(text, [...this.#rooms.keys()]);
+    const near = closest(
+      text,
+      open.map((room) => room.code),
+    );
     return near === undefined ? "roomhub room list" : `Did you mean ${near}? roomhub room list`;
   }
 

@@ -10,6 +10,7 @@ import {
 } from "./participant.ts";
 import { Pace } from "./placement/pace.ts";
 import { noAliases } from "./aliases/alias-table.ts";
+import { noKeys } from "./keys/key-table.ts";
 import { newPlacing, type Room } from "./room.ts";
 
 let keys = 0;
@@ -86,6 +87,8 @@ export function aRoom(...participants: Participant[]): Room {
     hostTokenDigest: undefined,
     lastUsedAt: 1_700_000_000_000,
     aliases: noAliases,
+    isClosed: false,
+    keys: noKeys,
     participants: new Map(participants.map((one) => [one.id, one])),
     placing: newPlacing(),
   };

@@ -1,4 +1,5 @@
 import type { AliasTable } from "./aliases/alias-table.ts";
+import type { KeyTable } from "./keys/key-table.ts";
 import { Pace } from "./placement/pace.ts";
 import { updateFacts } from "./needs/model-facts.ts";
 import { noFacts, type Participant } from "./participant.ts";
@@ -20,6 +21,10 @@ export interface Room {
   lastUsedAt: number;
   /** replaced as a whole when one of them changes */
   aliases: AliasTable;
+  /** Its use needs a key. Contract §9. */
+  isClosed: boolean;
+  /** replaced as a whole, as aliases */
+  keys: KeyTable;
   /** by id, in join order */
   readonly participants: Map<string, Participant>;
   readonly placing: RoomPlacing;

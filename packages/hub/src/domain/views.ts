@@ -24,6 +24,7 @@ export function roomView(room: Room): RoomView {
     createdAt: room.createdAt,
     passwordProtected: room.isPasswordProtected,
     participantCount: room.participants.size,
+    ...(room.isClosed ? { closed: true } : {}),
   };
 }
 

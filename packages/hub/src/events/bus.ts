@@ -22,6 +22,8 @@ export type HubWideWatch = "none" | "events" | "detail";
 /** An event of another hub. */
 export interface EventElsewhere {
   roomCode: string;
+  /** Its room is closed. */
+  isHidden: boolean;
   name: EventName | DetailEventName;
   timestamp: string;
   payload: object;
@@ -46,6 +48,7 @@ export class EventBus {
   readonly #bootId: string;
   readonly #later: (flush: () => void) => void;
   readonly #onWatch: (() => void) | undefined;
+  readonly #isClosed: (roomCode: string) => boolean;
   readonly #rooms = new Map<string, Audience>();
   readonly #hubWide = new Audience();
   /** Other hubs, which show the events of this hub to their watchers of all rooms. */
@@ -61,11 +64,18 @@ export class EventBus {
   /**
    * @param later - calls back when published events are to be sent, see {@link createBatch}
    * @param onWatch - called when what is watched has changed; in a cluster, other hubs have other rooms
+   * @param isClosed - Streams of the whole hub leave such rooms out. Contract §9
    */
-  constructor(bootId: string, later: (flush: () => void) => void, onWatch?: () => void) {
+  constructor(
+    bootId: string,
+    later: (flush: () => void) => void,
+    onWatch?: () => void,
+    isClosed: (roomCode: string) => boolean = () => false,
+  ) {
     this.#bootId = bootId;
     this.#later = later;
     this.#onWatch = onWatch;
+    this.#isClosed = isClosed;
     this.detail = this.#detail;
   }
 
@@ -130,30 +140,32 @@ export class EventBus {
     const stream = this.#streamOf(roomCode);
     stream.count++;
     if (name === "room.created") this.#created.add(roomCode);
-    this.#hubWideCount++;
+    const isClosed = this.#isClosed(roomCode);
+    if (!isClosed) this.#hubWideCount++;
     const audience = this.#rooms.get(roomCode);
     if (audience === undefined && this.#hubWide.size + this.#hubs.size === 0) return;
     const occurrence = new Occurrence(roomCode, name, timestamp(), payload);
     if (audience !== undefined) this.#put(audience, idOf(stream), occurrence);
     // Every hub announces a new room itself.
     if (this.#hubs.size > 0 && name !== "room.created")
-      this.#put(this.#hubs, idOf(stream), occurrence);
-    if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideId, occurrence);
+      this.#put(this.#hubs, idOf(stream), isClosed ? occurrence.hidden() : occurrence);
+    if (this.#hubWide.size > 0 && !isClosed) this.#put(this.#hubWide, this.#hubWideId, occurrence);
   }
 
   /**
    * Relays an event of another hub to the watchers of all rooms, with a number of this hub, and to the room's listeners
    * in this process.
    */
-  relay({ roomCode, name, timestamp, payload }: EventElsewhere): void {
+  relay({ roomCode, isHidden, name, timestamp, payload }: EventElsewhere): void {
     const occurrence = new Occurrence(roomCode, name, timestamp, payload);
     if (isDetail(name)) {
+      if (isHidden) return;
       this.#hubWide.putDetail(occurrence);
       this.#flushLater(this.#hubWide);
       return;
     }
-    this.#hubWideCount++;
-    if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideId, occurrence);
+    if (!isHidden) this.#hubWideCount++;
+    if (this.#hubWide.size > 0 && !isHidden) this.#put(this.#hubWide, this.#hubWideId, occurrence);
     const audience = this.#rooms.get(roomCode);
     if (audience?.hasListeners !== true) return;
     audience.tell(occurrence);
@@ -172,9 +184,10 @@ export class EventBus {
     payload: DetailPayloads[Name],
   ): void {
     const occurrence = new Occurrence(roomCode, name, timestamp(), payload);
+    const isClosed = this.#isClosed(roomCode);
     for (const audience of [this.#rooms.get(roomCode), this.#hubWide, this.#hubs]) {
-      if (audience?.hasDetail !== true) continue;
-      audience.putDetail(occurrence);
+      if (audience?.hasDetail !== true || (isClosed && audience === this.#hubWide)) continue;
+      audience.putDetail(isClosed && audience === this.#hubs ? occurrence.hidden() : occurrence);
       this.#flushLater(audience);
     }
   }
@@ -304,6 +317,12 @@ class Occurrence implements Published {
     this.#name = name;
     this.#timestamp = timestamp;
     this.#payload = payload;
+  }
+
+  /** The same for other hubs, whose watchers of all rooms do not get it. */
+  hidden(): Occurrence {
+    const payload = { ...this.#payload, isHidden: true };
+    return new Occurrence(this.#roomCode, this.#name, this.#timestamp, payload);
   }
 
   value(): HubEvent {

@@ -1,4 +1,10 @@
-import { ERROR_STATUS, errorTypeOf, type ErrorBody, type ErrorShape } from "@roomhub/protocol";
+import {
+  ERROR_STATUS,
+  errorTypeOf,
+  type ErrorBody,
+  type ErrorCode,
+  type ErrorShape,
+} from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
 import { anthropicErrorBody } from "../anthropic-error.ts";
 import type { HubError } from "../errors.ts";
@@ -21,8 +27,17 @@ export function errorBody(error: HubError): ErrorBody {
   };
 }
 
-/** The headers that tell an SDK whether to retry: `x-should-retry`, `retry-after`. Contract §6, "retry". */
-export function retryHeaders(error: HubError): Record<string, string> {
+const keyErrors = new Set<ErrorCode>(["invalid_api_key", "key_revoked", "key_expired"]);
+
+/** The headers of an error, which tell an SDK whether to retry, and what is missing. Contract §6, "retry", and §9. */
+export function errorHeaders(error: HubError): Record<string, string> {
+  const retry = retryHeaders(error);
+  return keyErrors.has(error.code)
+    ? { ...retry, "www-authenticate": 'Bearer realm="roomhub"' }
+    : retry;
+}
+
+function retryHeaders(error: HubError): Record<string, string> {
   const row = ERROR_STATUS[error.code];
   if (row.retry === "stop" || error.isFinal) return { "x-should-retry": "false" };
   if (row.retry !== "later") return {};
@@ -49,7 +64,7 @@ export function sendError(
   response.writeHead(error.status, {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    ...retryHeaders(error),
+    ...errorHeaders(error),
     ...headers,
     // The connection of a client that was too slow is closed.
     ...(error.status === 408 ? { connection: "close" } : {}),
@@ -67,7 +82,7 @@ export function rawError(error: HubError, requestId: string): string {
     ...(tunnelUrl === undefined ? {} : { tunnel: { url: tunnelUrl } }),
     ...(homeEpoch === undefined ? {} : { homeEpoch }),
   });
-  const headers = Object.entries({ ...retryHeaders(error), "x-request-id": requestId });
+  const headers = Object.entries({ ...errorHeaders(error), "x-request-id": requestId });
   if (error.code === "home_elsewhere") headers.push([PEER_HEADER, HOME_ELSEWHERE]);
   return [
     `HTTP/1.1 ${error.status} ${error.code}`,

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import type { MoveRequest } from "../inference/inference-call.ts";
+import type { Holder } from "../operations/context.ts";
 import { hasBody, managementBodyLimits, skipBody } from "./body.ts";
 import { JsonCall } from "./handlers/json-call.ts";
 import { answerPreflight, clientShape, setCommonHeaders } from "./response-head.ts";
@@ -19,10 +20,18 @@ import { notFound } from "./handlers/not-found.ts";
 import { sendErrorPage, prefersHtml, servePage } from "./pages/serve-page.ts";
 import { OpenApiDocument } from "./handlers/openapi.ts";
 import type { ParseFailures } from "./parse-failures.ts";
-import { checkRequest } from "./request-gate.ts";
+import { admitTo, checkRequest } from "./request-gate.ts";
 import type { JsonRoute, Route } from "./route.ts";
 import { createRouter, pathOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
+
+/** A request that the gate let pass. */
+interface Admitted {
+  requestId: string;
+  match: RouteMatch | undefined;
+  holder: Holder | undefined;
+  refuse: (error: unknown) => void;
+}
 
 /** Routes every request and every handshake to its handler. */
 export class Front {
@@ -82,15 +91,16 @@ export class Front {
     refuse: (error: unknown) => void,
   ): void {
     try {
+      const holder = this.#admit(request, match);
       if (readsBody(match) || !hasBody(request)) {
-        this.#route(request, response, requestId, match, refuse);
+        this.#route(request, response, { requestId, match, holder, refuse });
         return;
       }
       const { world, limits } = this.#deps;
       skipBody(world, request, response, managementBodyLimits(limits), (error) => {
         if (error !== undefined) return refuse(error);
         try {
-          this.#route(request, response, requestId, match, refuse);
+          this.#route(request, response, { requestId, match, holder, refuse });
         } catch (thrown) {
           refuse(thrown);
         }
@@ -122,12 +132,18 @@ export class Front {
     return kind !== "page" || prefersHtml(request.headers.accept);
   }
 
+  /** Judges a request for a closed room by its head, before its body is read. A page for people shows nothing of one. */
+  #admit(request: IncomingMessage, match: RouteMatch | undefined): Holder | undefined {
+    if (match === undefined) return undefined;
+    const { route } = match;
+    const isPage = route.kind === "json" && isPageWanted(route, request);
+    return isPage ? undefined : admitTo(this.#deps, match, request);
+  }
+
   #route(
     request: IncomingMessage,
     response: ServerResponse,
-    requestId: string,
-    match: RouteMatch | undefined,
-    refuse: (error: unknown) => void,
+    { requestId, match, holder, refuse }: Admitted,
   ): void {
     if (match === undefined) {
       setCommonHeaders(response, requestId, "openai");
@@ -145,7 +161,7 @@ export class Front {
       new JsonCall(
         request,
         response,
-        { requestId, match, route, refuse, onMoved },
+        { requestId, match, holder, route, refuse, onMoved },
         this.#deps,
       ).begin();
       return;
@@ -248,7 +264,8 @@ export class Front {
     const isHidden = readable !== undefined && !this.#isServed(readable, request);
     if (allowed.length === 0 || isHidden) {
       const { registry } = this.#deps.operations;
-      const [onlyRoom] = registry.roomCount === 1 ? registry.rooms() : [];
+      const [room] = registry.roomCount === 1 ? registry.rooms() : [];
+      const onlyRoom = room?.isClosed === true ? undefined : room;
       return notFound(method, path, {
         origin: this.#deps.peers.originOf(request),
         onlyRoom: onlyRoom?.code,

@@ -7,7 +7,7 @@ import { rawError } from "./error-response.ts";
 import { authorizeTunnel } from "../operations/participants.ts";
 import type { Arrival, FrontDeps } from "./front-deps.ts";
 import { withRoom } from "./hops/with-room.ts";
-import { checkRequest } from "./request-gate.ts";
+import { admitTo, checkRequest } from "./request-gate.ts";
 import type { RouteMatch, Router } from "./router.ts";
 import { pathOf } from "./router.ts";
 
@@ -84,8 +84,11 @@ export class Handshakes {
   #serve(handshake: Handshake, lookAgain: ((roomCode: string) => void) | undefined): void {
     try {
       const { match, request } = handshake;
+      const resumed = this.#deps.holderOf(namedSession(request));
+      // A session proves its token where it is, and the room may have its participants elsewhere.
+      if (match !== undefined && resumed === undefined) admitTo(this.#deps, match, request);
       // Other hubs still need what runs here.
-      const mayFinish = match?.route.kind === "hop" || this.#deps.holderOf(namedSession(request));
+      const mayFinish = match?.route.kind === "hop" || resumed;
       if (this.#deps.isDraining() && !mayFinish)
         throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
       this.#open(handshake, lookAgain);

@@ -9,6 +9,8 @@ function request(remoteAddress: string, headers: Record<string, string> = {}): I
   } as unknown as IncomingMessage;
 }
 
+const nothing = { token: undefined, hostToken: undefined, keys: [] };
+
 function reader(options: Partial<PeerOptions> = {}, publicUrl?: string) {
   const warnings: string[] = [];
   const peers = createPeerReader(
@@ -16,8 +18,8 @@ function reader(options: Partial<PeerOptions> = {}, publicUrl?: string) {
       trustedProxies: [],
       sharedAddresses: [],
       hasAddressRights: true,
-      tokenFrom: () => undefined,
-      hostTokenFrom: () => undefined,
+      credentialsFrom: () => nothing,
+      isOperator: () => false,
       onUntrustedProxy: () => warnings.push("untrusted"),
       ...options,
     },
@@ -244,7 +246,7 @@ test("a peer has left when its connection is closed", () => {
 });
 
 test("a peer says whether a web page sent it, and which token it carries", () => {
-  const { peers } = reader({ tokenFrom: () => "rhp_x" });
+  const { peers } = reader({ credentialsFrom: () => ({ ...nothing, token: "rhp_x" }) });
   const page = peers.peerOf(request("127.0.0.1", { origin: "https://evil.example" }));
   expect(page).toMatchObject({ hasOrigin: true, token: "rhp_x" });
   expect(peers.peerOf(request("127.0.0.1")).hasOrigin).toBe(false);

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import type { IncomingMessage } from "node:http";
 import type { Source } from "../inference/sender/senders.ts";
-import type { Peer } from "../operations/context.ts";
+import type { Credentials, Peer } from "../operations/context.ts";
 
 export interface PeerOptions {
   /** proxies whose forwarding headers are trusted, as addresses or CIDR */
@@ -10,8 +10,8 @@ export interface PeerOptions {
   sharedAddresses: readonly string[];
   /** off behind a public URL or with strict ownership: then an address proves nothing. Contract §3 */
   hasAddressRights: boolean;
-  tokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
-  hostTokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
+  credentialsFrom: (headers: IncomingMessage["headers"]) => Credentials;
+  isOperator: (headers: IncomingMessage["headers"]) => boolean;
   /** Called once, for the first untrusted proxy. */
   onUntrustedProxy: () => void;
 }
@@ -87,8 +87,9 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
         throttleKey,
         nearAddress: ownAddress !== undefined && isNear(ownAddress) ? ownAddress : undefined,
         hasOrigin: request.headers.origin !== undefined,
-        token: options.tokenFrom(request.headers),
-        hostToken: options.hostTokenFrom(request.headers),
+        ...options.credentialsFrom(request.headers),
+        isOperator: options.isOperator(request.headers),
+        holder: undefined,
         hasLeft: () => request.socket.destroyed,
       };
     },

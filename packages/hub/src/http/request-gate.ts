@@ -1,6 +1,10 @@
 import type { Limits } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import { HubError } from "../errors.ts";
+import { requireAccess } from "../operations/access.ts";
+import type { Holder } from "../operations/context.ts";
+import type { FrontDeps } from "./front-deps.ts";
+import type { RouteMatch } from "./router.ts";
 
 /**
  * Refuses what Node's parser accepts and the hub must not relay: no or several Host headers, chunked HTTP/1.0, absolute
@@ -41,6 +45,23 @@ export function checkRequest(request: IncomingMessage, limits: Limits): void {
       "Send the body as it is, without a content-encoding.",
     );
   }
+}
+
+/**
+ * The gate of rooms, see {@link requireAccess}: by the head alone. Of an unknown room the handler says so.
+ *
+ * @throws HubError
+ */
+export function admitTo(
+  { operations, peers }: Pick<FrontDeps, "operations" | "peers">,
+  { route, params }: RouteMatch,
+  request: IncomingMessage,
+): Holder | undefined {
+  const { needs } = route;
+  const room = needs === "none" ? undefined : operations.registry.findRoom(params["code"] ?? "");
+  if (room === undefined || !(room.isClosed || needs === "host")) return undefined;
+  const access = { need: needs, participantId: params["id"], peer: peers.peerOf(request) };
+  return requireAccess(operations, room, access);
 }
 
 /** @param rawHeaders - names and values in turn */

@@ -6,7 +6,7 @@ import type {
   Surface,
 } from "@roomhub/protocol";
 import type { RequestListDeps } from "../inference/in-flight.ts";
-import type { OperationContext, Peer } from "../operations/context.ts";
+import type { Need, OperationContext, Peer } from "../operations/context.ts";
 import type { RoomsElsewhere } from "./hops/rooms-elsewhere.ts";
 import type { StoredResponseMethod } from "./handlers/stored-response.ts";
 
@@ -80,9 +80,9 @@ export type JsonRoute = Extract<Route, { kind: "json" }>;
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
 /**
- * One row of the surface. `:name` is a parameter.
+ * One row of the surface. `:name` is a parameter. `needs`: what a closed room requires, judged by the head alone.
  */
-export type Route = { method: HttpMethod; path: string } &
+export type Route = { method: HttpMethod; path: string; needs: Need } &
   /** `page`: what people get instead, see `prefersHtml` */
   (
     | {

@@ -2,6 +2,14 @@ import { SURFACES } from "@roomhub/protocol";
 import { deleteAlias, listAliases, postAlias } from "./handlers/aliases.ts";
 import { getHealth, listHubs } from "./handlers/hub.ts";
 import {
+  deleteKey,
+  listKeys,
+  postClose,
+  postKey,
+  postOpen,
+  postRotation,
+} from "./handlers/keys.ts";
+import {
   deleteParticipant,
   getParticipant,
   listParticipants,
@@ -20,14 +28,15 @@ import {
   listRooms,
   postRoom,
 } from "./handlers/rooms.ts";
+import type { Need } from "../operations/context.ts";
 import type { HttpMethod, JsonHandler, Route } from "./route.ts";
 
-function json(method: HttpMethod, path: string, handle: JsonHandler): Route {
-  return { kind: "json", method, path, hasBody: false, handle };
+function json(method: HttpMethod, path: string, needs: Need, handle: JsonHandler): Route {
+  return { kind: "json", method, path, needs, hasBody: false, handle };
 }
 
-function jsonWithBody(method: HttpMethod, path: string, handle: JsonHandler): Route {
-  return { kind: "json", method, path, hasBody: true, handle };
+function jsonWithBody(method: HttpMethod, path: string, needs: Need, handle: JsonHandler): Route {
+  return { kind: "json", method, path, needs, hasBody: true, handle };
 }
 
 function inference(base: string): Route[] {
@@ -35,6 +44,7 @@ function inference(base: string): Route[] {
     kind: "inference",
     method: "POST",
     path: `${base}/${surface.path}`,
+    needs: "infer",
     surface,
   }));
 }
@@ -43,81 +53,118 @@ function inference(base: string): Route[] {
 function storedResponses(base: string): Route[] {
   const one = `${base}/responses/:responseId`;
   return [
-    { kind: "stored-response", method: "GET", path: one, suffix: "" },
-    { kind: "stored-response", method: "DELETE", path: one, suffix: "" },
-    { kind: "stored-response", method: "POST", path: `${one}/cancel`, suffix: "/cancel" },
-    { kind: "stored-response", method: "GET", path: `${one}/input_items`, suffix: "/input_items" },
+    { kind: "stored-response", method: "GET", path: one, needs: "infer", suffix: "" },
+    { kind: "stored-response", method: "DELETE", path: one, needs: "infer", suffix: "" },
+    {
+      kind: "stored-response",
+      method: "POST",
+      path: `${one}/cancel`,
+      needs: "infer",
+      suffix: "/cancel",
+    },
+    {
+      kind: "stored-response",
+      method: "GET",
+      path: `${one}/input_items`,
+      needs: "infer",
+      suffix: "/input_items",
+    },
   ];
 }
 
 /** The whole surface. Interface §4, contract §1: both families end in the same operations. */
 export const ROUTES: readonly Route[] = [
-  json("GET", "/health", getHealth),
-  json("GET", "/v1/health", getHealth),
-  { kind: "openapi", method: "GET", path: "/openapi.json" },
-  { kind: "openapi", method: "GET", path: "/v1/openapi.json" },
+  json("GET", "/health", "none", getHealth),
+  json("GET", "/v1/health", "none", getHealth),
+  { kind: "openapi", method: "GET", path: "/openapi.json", needs: "none" },
+  { kind: "openapi", method: "GET", path: "/v1/openapi.json", needs: "none" },
 
-  { kind: "page", method: "GET", path: "/", page: "hub" },
-  { kind: "program", method: "GET", path: "/roomhub.tgz" },
-  { kind: "program", method: "GET", path: "/roomhub-:version.tgz" },
-  { kind: "sdk", method: "GET", path: "/roomhub-client.tgz" },
-  { kind: "monitor", method: "GET", path: "/monitor" },
-  { kind: "monitor", method: "GET", path: "/monitor/*" },
+  { kind: "page", method: "GET", path: "/", needs: "none", page: "hub" },
+  { kind: "program", method: "GET", path: "/roomhub.tgz", needs: "none" },
+  { kind: "program", method: "GET", path: "/roomhub-:version.tgz", needs: "none" },
+  { kind: "sdk", method: "GET", path: "/roomhub-client.tgz", needs: "none" },
+  { kind: "monitor", method: "GET", path: "/monitor", needs: "none" },
+  { kind: "monitor", method: "GET", path: "/monitor/*", needs: "none" },
 
-  jsonWithBody("POST", "/rooms", postRoom),
-  jsonWithBody("POST", "/v1/rooms", postRoom),
-  json("GET", "/rooms", listRooms),
-  json("GET", "/v1/rooms", listRooms),
+  jsonWithBody("POST", "/rooms", "none", postRoom),
+  jsonWithBody("POST", "/v1/rooms", "none", postRoom),
+  json("GET", "/rooms", "none", listRooms),
+  json("GET", "/v1/rooms", "none", listRooms),
   {
     kind: "json",
     method: "GET",
     path: "/rooms/:code",
+    needs: "any",
     hasBody: false,
     handle: getRoom,
     page: "room",
   },
-  json("GET", "/v1/rooms/:code", getRoom),
-  { kind: "page", method: "GET", path: "/rooms/:code/watch", page: "watch" },
+  json("GET", "/v1/rooms/:code", "any", getRoom),
+  { kind: "page", method: "GET", path: "/rooms/:code/watch", needs: "none", page: "watch" },
 
-  jsonWithBody("POST", "/rooms/:code/join", postJoin),
-  jsonWithBody("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
-  jsonWithBody("PUT", "/v1/rooms/:code/participants/:id/features", putFeatures),
-  json("DELETE", "/rooms/:code/leave/:id", deleteParticipant),
-  json("DELETE", "/v1/rooms/:code/participants/:id", deleteParticipant),
-  json("GET", "/rooms/:code/participants", listParticipants),
-  json("GET", "/v1/rooms/:code/participants", listParticipants),
-  json("GET", "/v1/rooms/:code/participants/:id", getParticipant),
-  jsonWithBody("POST", "/rooms/:code/health", postHeartbeat),
-  json("POST", "/v1/rooms/:code/participants/:id/heartbeat", postParticipantHeartbeat),
-  { kind: "tunnel", method: "GET", path: "/v1/rooms/:code/participants/:id/tunnel" },
-  json("GET", "/v1/cluster/hubs", listHubs),
-  { kind: "hop", method: "GET", path: "/v1/cluster/hop" },
+  jsonWithBody("POST", "/rooms/:code/join", "join", postJoin),
+  jsonWithBody("PUT", "/v1/rooms/:code/participants/:id", "join", putParticipant),
+  jsonWithBody("PUT", "/v1/rooms/:code/participants/:id/features", "change", putFeatures),
+  json("DELETE", "/rooms/:code/leave/:id", "share", deleteParticipant),
+  json("DELETE", "/v1/rooms/:code/participants/:id", "share", deleteParticipant),
+  json("GET", "/rooms/:code/participants", "any", listParticipants),
+  json("GET", "/v1/rooms/:code/participants", "any", listParticipants),
+  json("GET", "/v1/rooms/:code/participants/:id", "any", getParticipant),
+  jsonWithBody("POST", "/rooms/:code/health", "share", postHeartbeat),
+  json("POST", "/v1/rooms/:code/participants/:id/heartbeat", "share", postParticipantHeartbeat),
+  {
+    kind: "tunnel",
+    method: "GET",
+    path: "/v1/rooms/:code/participants/:id/tunnel",
+    needs: "share",
+  },
+  json("GET", "/v1/cluster/hubs", "none", listHubs),
+  { kind: "hop", method: "GET", path: "/v1/cluster/hop", needs: "none" },
 
-  { kind: "events", method: "GET", path: "/rooms/:code/events", spelling: "colon" },
-  { kind: "events", method: "GET", path: "/v1/rooms/:code/events", spelling: "dot" },
-  { kind: "events", method: "GET", path: "/events", spelling: "colon" },
-  { kind: "events", method: "GET", path: "/v1/events", spelling: "dot" },
+  { kind: "events", method: "GET", path: "/rooms/:code/events", needs: "watch", spelling: "colon" },
+  {
+    kind: "events",
+    method: "GET",
+    path: "/v1/rooms/:code/events",
+    needs: "watch",
+    spelling: "dot",
+  },
+  { kind: "events", method: "GET", path: "/events", needs: "none", spelling: "colon" },
+  { kind: "events", method: "GET", path: "/v1/events", needs: "none", spelling: "dot" },
 
-  json("GET", "/rooms/:code/requests", listRequests),
-  json("GET", "/v1/rooms/:code/requests", listRequests),
-  json("GET", "/rooms/:code/route", getRoute),
-  json("GET", "/v1/rooms/:code/route", getRoute),
+  json("GET", "/rooms/:code/requests", "watch", listRequests),
+  json("GET", "/v1/rooms/:code/requests", "watch", listRequests),
+  json("GET", "/rooms/:code/route", "use", getRoute),
+  json("GET", "/v1/rooms/:code/route", "use", getRoute),
 
-  json("GET", "/rooms/:code/aliases", listAliases),
-  json("GET", "/v1/rooms/:code/aliases", listAliases),
-  jsonWithBody("POST", "/rooms/:code/aliases", postAlias),
-  jsonWithBody("POST", "/v1/rooms/:code/aliases", postAlias),
-  json("DELETE", "/rooms/:code/aliases", deleteAlias),
-  json("DELETE", "/v1/rooms/:code/aliases", deleteAlias),
+  json("GET", "/rooms/:code/aliases", "any", listAliases),
+  json("GET", "/v1/rooms/:code/aliases", "any", listAliases),
+  jsonWithBody("POST", "/rooms/:code/aliases", "change", postAlias),
+  jsonWithBody("POST", "/v1/rooms/:code/aliases", "change", postAlias),
+  json("DELETE", "/rooms/:code/aliases", "change", deleteAlias),
+  json("DELETE", "/v1/rooms/:code/aliases", "change", deleteAlias),
 
-  json("GET", "/rooms/:code/v1/models", listModels),
-  json("GET", "/v1/rooms/:code/models", listModels),
-  json("GET", "/rooms/:code/v1/models/:model", getModel),
-  json("GET", "/v1/rooms/:code/models/:model", getModel),
+  json("POST", "/rooms/:code/close", "host", postClose),
+  json("POST", "/v1/rooms/:code/close", "host", postClose),
+  json("POST", "/rooms/:code/open", "host", postOpen),
+  json("POST", "/v1/rooms/:code/open", "host", postOpen),
+  json("GET", "/rooms/:code/keys", "host", listKeys),
+  json("GET", "/v1/rooms/:code/keys", "host", listKeys),
+  jsonWithBody("POST", "/rooms/:code/keys", "host", postKey),
+  jsonWithBody("POST", "/v1/rooms/:code/keys", "host", postKey),
+  json("DELETE", "/rooms/:code/keys/:key", "host", deleteKey),
+  json("DELETE", "/v1/rooms/:code/keys/:key", "host", deleteKey),
+  json("POST", "/rooms/:code/keys/:key/rotate", "host", postRotation),
+  json("POST", "/v1/rooms/:code/keys/:key/rotate", "host", postRotation),
+
+  json("GET", "/rooms/:code/v1/models", "use", listModels),
+  json("GET", "/v1/rooms/:code/models", "use", listModels),
+  json("GET", "/rooms/:code/v1/models/:model", "use", getModel),
+  json("GET", "/v1/rooms/:code/models/:model", "use", getModel),
   ...inference("/rooms/:code/v1"),
   ...inference("/v1/rooms/:code"),
-  { kind: "responses-socket", method: "GET", path: "/rooms/:code/v1/responses" },
-  { kind: "responses-socket", method: "GET", path: "/v1/rooms/:code/responses" },
+  { kind: "responses-socket", method: "GET", path: "/rooms/:code/v1/responses", needs: "infer" },
+  { kind: "responses-socket", method: "GET", path: "/v1/rooms/:code/responses", needs: "infer" },
   ...storedResponses("/rooms/:code/v1"),
   ...storedResponses("/v1/rooms/:code"),
 ];

@@ -12,7 +12,7 @@ import { noteRefusedContext } from "../domain/needs/model-facts.ts";
 import type { Participant } from "../domain/participant.ts";
 import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
-import { retryHeaders } from "../http/error-response.ts";
+import { errorHeaders } from "../http/error-response.ts";
 import type { ClientResponse } from "./client-response.ts";
 import { requiresOf } from "./request/needs.ts";
 import { ModelRequest } from "./request/inference-request.ts";
@@ -150,7 +150,7 @@ export class FakeCall {
 /** The retry advice for an SDK, as it leaves the hub. */
 export function retrySignals({ client }: Sent): Record<string, string> {
   const { error, headers } = client;
-  const all: Record<string, string> = { ...(error ? retryHeaders(error) : {}), ...headers };
+  const all: Record<string, string> = { ...(error ? errorHeaders(error) : {}), ...headers };
   return Object.fromEntries(
     Object.entries(all).filter(([name]) => name === "retry-after" || name === "x-should-retry"),
   );

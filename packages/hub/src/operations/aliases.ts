@@ -2,6 +2,7 @@ import { type AliasRequest, type Limits, utf8Length } from "@roomhub/protocol";
 import type { Alias, AliasTable } from "../domain/aliases/alias-table.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
+import { changeRoom } from "./change-room.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { requireHost } from "./ownership.ts";
 
@@ -50,31 +51,22 @@ export async function deleteAlias(
   });
 }
 
-/** Changes of a room run one after the other: each begins with the result of the one before. */
 async function changeAliases<Result>(
-  { registry, rooms, changes }: OperationContext,
+  context: OperationContext,
   code: string,
   peer: Peer,
   change: (room: Room) => { aliases: AliasTable; result: Result },
 ): Promise<Result> {
-  requireHost(registry.room(code), peer);
-  return changes.run(code, async () => {
-    const room = registry.room(code);
-    const before = room.aliases;
-    const { aliases, result } = change(room);
-    room.aliases = aliases;
-    let isKept = false;
-    try {
-      isKept = await rooms.keep(room);
-    } finally {
-      // The directory may have reported other aliases meanwhile.
-      if (!isKept && room.aliases === aliases) room.aliases = before;
-    }
-    if (isKept) return result;
-    const message = `Room ${room.code} was changed through another hub at the same time.`;
-    const hint = `Look at its aliases, and try again: roomhub alias ${room.code}`;
-    throw new HubError("cluster_unavailable", message, { hint });
-  });
+  requireHost(context.registry.room(code), peer);
+  return changeRoom(
+    context,
+    code,
+    (room) => {
+      const { aliases, result } = change(room);
+      return { changed: { aliases }, result };
+    },
+    `Look at its aliases, and try again: roomhub alias ${code}`,
+  );
 }
 
 function checkAliases(room: Room, aliases: AliasTable, limits: Limits): void {

@@ -2,7 +2,9 @@ import type { Limits, World } from "@roomhub/protocol";
 import type { Throttle } from "../credentials/throttle.ts";
 import type { PasswordGate } from "../credentials/password-gate.ts";
 import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
+import type { Credentials } from "../credentials/tokens.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
+import type { Holder, Need } from "../domain/keys/access.ts";
 import type { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, Registration } from "../domain/participant.ts";
 import type { Machines } from "../domain/slots.ts";
@@ -15,11 +17,13 @@ import type { Emitter } from "../events/emit.ts";
 import type { OneByOne } from "../one-by-one.ts";
 import type { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts";
 
+export type { Credentials, Holder, Need };
+
 /** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";
 
 /** The network peer of a management request, as far as the hub knows it. */
-export interface Peer {
+export interface Peer extends Credentials {
   /** normalised; undefined when an untrusted proxy hides it, or address rights are off */
   address: string | undefined;
   /** whose failures count together: an IPv4 address, the /64 of an IPv6 address */
@@ -27,10 +31,10 @@ export interface Peer {
   /** the same when it is loopback or private, without a proxy */
   nearAddress: string | undefined;
   hasOrigin: boolean;
-  /** a value with the prefix `rhp_`, right or wrong */
-  token: string | undefined;
-  /** a value with the prefix `rhh_`, right or wrong */
-  hostToken: string | undefined;
+  /** It has the secret of the hub's operator. */
+  isOperator: boolean;
+  /** what the gate of a closed room found it to be; undefined in an open one */
+  holder: Holder | undefined;
   /** whether its connection is closed, so that it takes no response */
   hasLeft: () => boolean;
 }
@@ -107,6 +111,8 @@ export interface OperationContext {
   roomPasswords: Map<string, RoomPassword>;
   passwordGate: PasswordGate;
   roomCreations: Throttle;
+  /** requests without a valid key, by address */
+  keyFailures: Throttle;
   tunnelOpenings: TunnelOpenings;
   tunnelResumes: TunnelResumes;
   budgetUpdates: BudgetUpdates;

@@ -77,7 +77,7 @@ export async function joinParticipant(
   return { ...joined, room, warnings: [...conflicts, ...pathWarnings(participant)] };
 }
 
-/** The token of a participant in the room replaces the room's password. */
+/** A key, or the token of a participant in the room, replaces the room's password. */
 async function checkAdmission(
   context: OperationContext,
   code: string,
@@ -85,6 +85,7 @@ async function checkAdmission(
   peer: Peer,
 ): Promise<void> {
   const room = context.registry.room(code);
+  if (peer.holder?.kind === "key") return;
   const existing = room.participants.get(request.id);
   const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
   if (proof !== "token") {

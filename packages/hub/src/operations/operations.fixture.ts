@@ -18,6 +18,7 @@ import { ParticipantRows } from "../domain/participant-rows.ts";
 import { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
+import { noKeys } from "../domain/keys/key-table.ts";
 import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts";
 import { OneByOne } from "../one-by-one.ts";
@@ -69,6 +70,9 @@ export function peerAt(address: string | undefined, fields: Partial<Peer> = {}):
     hasOrigin: false,
     token: undefined,
     hostToken: undefined,
+    keys: [],
+    isOperator: false,
+    holder: undefined,
     hasLeft: () => false,
     ...fields,
   };
@@ -140,6 +144,10 @@ export function createOffice(
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
+    keyFailures: new Throttle({
+      burst: limits.keyFailuresBurst,
+      intervalMs: limits.keyFailureIntervalMs,
+    }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     tunnelResumes: new TunnelResumes(),
     budgetUpdates: new BudgetUpdates(),
@@ -203,6 +211,8 @@ export function createOffice(
     ...{ createdAt: context.wallMs(), lastUsedAt: context.wallMs(), isPasswordProtected: false },
     hostTokenDigest: undefined,
     aliases: noAliases,
+    isClosed: false,
+    keys: noKeys,
     participants: new Map(),
     placing: newPlacing(),
   });

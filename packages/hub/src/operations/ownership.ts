@@ -97,23 +97,30 @@ export function requireProof(mode: OwnershipMode, participant: Participant, peer
   );
 }
 
+/** The room's host token, or the operator's secret. Contract §3, "Host token", and §9. */
+export function isHost({ hostTokenDigest }: Room, peer: Peer): boolean {
+  if (peer.isOperator) return true;
+  return hostTokenDigest !== undefined && matchesToken(peer.hostToken, hostTokenDigest);
+}
+
 /**
- * Contract §3, "Host token": the token, or a request that comes from the hub's own machine.
+ * The host, or in an open room a request that comes from the hub's own machine.
  *
  * @throws HubError `host_token_required`
  */
 export function requireHost(room: Room, peer: Peer): void {
-  const { hostTokenDigest } = room;
-  if (hostTokenDigest !== undefined && matchesToken(peer.hostToken, hostTokenDigest)) return;
+  if (isHost(room, peer)) return;
   const isLoopback = peer.nearAddress?.startsWith("127.") === true;
-  if (isLoopback && !peer.hasOrigin) return;
-  throw new HubError(
-    "host_token_required",
-    `Only the host may change room ${room.code}: send the hostToken from its creation in x-host-token.`,
-    {
-      hint: "It was in the response to the room's creation; roomhub stores it. Or use the hub's own machine.",
-    },
+  if (isLoopback && !peer.hasOrigin && !room.isClosed) return;
+  throw hostRequired(
+    room,
+    "It was in the response to the room's creation; roomhub stores it. Or use the hub's own machine.",
   );
+}
+
+export function hostRequired({ code }: Room, hint: string): HubError {
+  const message = `Only the host may change room ${code}: send the hostToken from its creation in x-host-token.`;
+  return new HubError("host_token_required", message, { hint });
 }
 
 /**

@@ -29,7 +29,7 @@ describe("creating a room", () => {
     expect(office.seen()).toEqual([`room.created ${room.code}`]);
     expect(office.saveCount()).toBe(saved + 1);
     expect(getRoom(office.context, room.code.toLowerCase())).toEqual(room);
-    expect(listRooms(office.context, undefined).map((one) => one.code)).toEqual([
+    expect(listRooms(office.context, undefined, peerAt(home)).map((one) => one.code)).toEqual([
       office.room,
       room.code,
     ]);
@@ -69,7 +69,9 @@ describe("creating a room", () => {
       expect(kept?.isPasswordProtected).toBe(password !== undefined);
       expect(office.context.roomPasswords.has(kept?.code ?? "")).toBe(password !== undefined);
       expect(office.seen()).toEqual([]);
-      expect(listRooms(office.context, undefined).map(({ code }) => code)).toEqual([office.room]);
+      expect(listRooms(office.context, undefined, peerAt(home)).map(({ code }) => code)).toEqual([
+        office.room,
+      ]);
       expect(() => getRoom(office.context, kept?.code ?? "")).toThrow(/no room/);
       disk.resolve();
       const { room } = await creating;
@@ -115,7 +117,7 @@ describe("at the room limit", () => {
     office.pass(dayMs + 1);
     const next = await office.addRoom();
     expect(office.dropped).toEqual([third]);
-    expect(listRooms(office.context, undefined).map((room) => room.code)).toEqual([
+    expect(listRooms(office.context, undefined, peerAt(home)).map((room) => room.code)).toEqual([
       office.room,
       second,
       next,

@@ -1,19 +1,23 @@
 import {
   type CreateRoomRequest,
   type CreateRoomResponse,
+  KEY_RIGHTS,
   randomBelow,
   type Room as RoomView,
 } from "@roomhub/protocol";
 import { mintHostToken } from "../credentials/tokens.ts";
+import { noKeys, type RoomKey } from "../domain/keys/key-table.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { unusedRoomCode } from "../domain/room-code.ts";
 import { newPlacing, type Room } from "../domain/room.ts";
 import { roomView } from "../domain/views.ts";
 import { HubError } from "../errors.ts";
+import { maySee } from "./access.ts";
 import type { OperationContext, Peer } from "./context.ts";
+import { newKey, withValue } from "./keys.ts";
 import type { EventListener } from "../events/audience.ts";
 import type { EventBus } from "../events/bus.ts";
-import { type StoredRoom, applyStoredAliases, roomFromStored } from "../storage/room-store.ts";
+import { type StoredRoom, applyStored, roomFromStored } from "../storage/room-store.ts";
 
 /**
  * Interface §4, `POST /rooms`. The room is on disk before the response is sent and the room is listed or announced, so
@@ -36,20 +40,33 @@ export async function createRoom(
   }
   makeSpace(context);
   roomCreations.record(peer.throttleKey, nowMs);
-  const password = request.password ?? undefined;
   const { token, digest } = mintHostToken(world);
-  let room = newRoom(context, request, digest);
-  while (!(await isKept(context, room, password))) room = newRoom(context, request, digest);
+  const first = request.closed === true ? newKey(context, "host", KEY_RIGHTS) : undefined;
+  const room = await newKeptRoom(context, request, digest, first?.key);
   registry.addRoom(room);
   const view = roomView(room);
   context.emit.roomCreated(view);
-  return { room: view, hostId: room.hostId, hostToken: token.reveal() };
+  const created = { room: view, hostId: room.hostId, hostToken: token.reveal() };
+  return first === undefined ? created : { ...created, key: withValue(first) };
+}
+
+async function newKeptRoom(
+  context: OperationContext,
+  request: CreateRoomRequest,
+  hostTokenDigest: Uint8Array,
+  firstKey: RoomKey | undefined,
+): Promise<Room> {
+  for (;;) {
+    const room = newRoom(context, request, hostTokenDigest, firstKey);
+    if (await isKept(context, room, request.password ?? undefined)) return room;
+  }
 }
 
 function newRoom(
   context: OperationContext,
   { name, password }: CreateRoomRequest,
   hostTokenDigest: Uint8Array,
+  firstKey: RoomKey | undefined,
 ): Room {
   const { registry, world, wallMs } = context;
   return {
@@ -64,6 +81,8 @@ function newRoom(
     isPasswordProtected: (password ?? undefined) !== undefined,
     hostTokenDigest,
     aliases: noAliases,
+    isClosed: firstKey !== undefined,
+    keys: firstKey === undefined ? noKeys : noKeys.with(firstKey),
     lastUsedAt: wallMs(),
     participants: new Map(),
     placing: newPlacing(),
@@ -93,14 +112,23 @@ async function isKept(
 /** In a cluster: the rooms with participants at other hubs, by code. */
 type RoomsElsewhere = ReadonlyMap<string, RoomView>;
 
-/** Interface §4, `GET /rooms`: in creation order. @param elsewhere - undefined for a hub that is alone */
+/**
+ * Interface §4, `GET /rooms`: in creation order. Closed rooms are in it for a peer that has a key of theirs.
+ *
+ * @param elsewhere - undefined for a hub that is alone
+ */
 export function listRooms(
-  { registry }: OperationContext,
+  context: OperationContext,
   elsewhere: RoomsElsewhere | undefined,
+  peer: Peer,
 ): RoomView[] {
-  const views = [...registry.rooms()].map((room) => viewOf(room, elsewhere));
+  const { registry } = context;
+  const views = [...registry.rooms()]
+    .filter((room) => maySee(context, room, peer))
+    .map((room) => viewOf(room, elsewhere));
   if (elsewhere === undefined) return views;
-  const isNew = ({ code }: RoomView) => registry.findRoom(code) === undefined;
+  const isNew = ({ code, closed }: RoomView) =>
+    registry.findRoom(code) === undefined && closed !== true;
   // Hubs learn of each other's rooms in different orders, and of some only now.
   return [...views, ...[...elsewhere.values()].filter(isNew)].sort(
     (one, other) => one.createdAt - other.createdAt,
@@ -112,13 +140,14 @@ export function listRoomsInUse({ registry }: OperationContext): RoomView[] {
   return [...registry.rooms()].filter((room) => !isIdle(room)).map(roomView);
 }
 
-/** The rooms with participants first, each group by last use. @returns also how many there are in all */
+/** The open rooms, those with participants first, each group by last use. @returns also how many there are in all */
 export function roomsLastUsed(
   { registry }: OperationContext,
   maxRooms: number,
   elsewhere: RoomsElsewhere | undefined,
 ): { rooms: RoomView[]; count: number } {
   const sorted = [...registry.rooms()]
+    .filter((room) => !room.isClosed)
     .map((room) => ({ view: viewOf(room, elsewhere), lastUsedAt: room.lastUsedAt }))
     .sort(
       (one, other) =>
@@ -152,7 +181,8 @@ export function useRoom(context: OperationContext, code: string): RoomView {
 export function dropUnusedRooms(context: OperationContext): number {
   const oldest = context.wallMs() - context.limits.roomExpiryMs;
   const unused = [...context.registry.rooms()].filter(
-    (room) => isIdle(room) && room.lastUsedAt < oldest && context.rooms.isOurs(room.code),
+    (room) =>
+      mayBeDropped(context, room) && room.lastUsedAt < oldest && context.rooms.isOurs(room.code),
   );
   for (const room of unused) dropRoom(context, room);
   return unused.length;
@@ -164,7 +194,7 @@ function makeSpace(context: OperationContext): void {
   if (registry.roomCount < limits.rooms) return;
   const oldest = context.wallMs() - limits.roomEvictionAgeMs;
   const evictable = [...registry.rooms()]
-    .filter((room) => isIdle(room) && room.lastUsedAt < oldest)
+    .filter((room) => mayBeDropped(context, room) && room.lastUsedAt < oldest)
     .sort((one, other) => one.lastUsedAt - other.lastUsedAt)[0];
   if (evictable === undefined) {
     throw new HubError("room_limit_reached", `This hub already holds ${limits.rooms} rooms.`, {
@@ -176,6 +206,11 @@ function makeSpace(context: OperationContext): void {
 
 function isIdle(room: Room): boolean {
   return room.participants.size === 0;
+}
+
+/** A closed room is kept for those who have its keys. Contract §9. */
+function mayBeDropped({ wallMs }: OperationContext, room: Room): boolean {
+  return isIdle(room) && !(room.isClosed && room.keys.hasLive(wallMs()));
 }
 
 function dropRoom(context: OperationContext, room: Room): void {
@@ -232,7 +267,7 @@ export function takeSharedRoom(
   const known = registry.findRoom(code);
   if (known !== undefined) {
     known.lastUsedAt = Math.max(known.lastUsedAt, stored.lastUsedAt);
-    applyStoredAliases(known, stored);
+    applyStored(known, stored);
     return;
   }
   // A room that is being created here is added by that operation.

@@ -7,14 +7,17 @@ import { fileRoomStore } from "./file-room-store.ts";
 import {
   memoryRoomStore,
   decodeRooms,
+  decodeRoom,
+  encodeRoom,
   encodeRooms,
   type RoomStore,
   type StoredRoom,
-  applyStoredAliases,
+  applyStored,
   roomFromStored,
   storedRoomOf,
 } from "./room-store.ts";
 import { AliasTable } from "../domain/aliases/alias-table.ts";
+import { KeyTable } from "../domain/keys/key-table.ts";
 import { aRoom } from "../domain/room.fixture.ts";
 
 const digest = `scrypt$32768$8$1$${"a".repeat(22)}$${"b".repeat(43)}`;
@@ -146,12 +149,28 @@ test("only the listed fields of a room are written, whatever else the object car
 });
 
 const valid = room("lab");
+const aKey = {
+  ...{ id: "0b0c6f5e-1f5f-4f58-8f0e-6a3f1f0a2b22", name: "ada", may: ["use" as const] },
+  ...{
+    digest: "k".repeat(43),
+    createdAt: 1,
+    previous: undefined,
+    expiresAt: 9,
+    revokedAt: undefined,
+  },
+  lastSeenDay: "2026-01-09",
+};
 test.each([
   ["nothing", "", "it is not JSON"],
   ["half a file", encodeRooms([valid]).slice(0, 80), "it is not JSON"],
   ["null", "null", "it is not a roomhub state file"],
-  ["a list", "[]", "it is not of format version 1"],
-  ["a newer format", '{"version":2,"rooms":[]}', "it is not of format version 1"],
+  ["a list", "[]", "it is not of format version 1 or 2"],
+  ["a newer format", '{"version":3,"rooms":[]}', "it is not of format version 1 or 2"],
+  [
+    "a key in the clear",
+    stateOf({ ...valid, keys: [{ ...aKey, digest: "rhk_secret" }] }),
+    "rooms.0.keys.0.digest is not valid",
+  ],
   ["no rooms", '{"version":1}', "it holds no list of rooms"],
   ["a room without a code", stateOf({ ...valid, code: undefined }), "rooms.0.code is not valid"],
   ["an id that is no uuid", stateOf({ ...valid, id: "x" }), "rooms.0.id is not valid"],
@@ -214,10 +233,10 @@ test("a state file of an older hub has rooms without aliases and without a host 
 test("the aliases of a stored room replace those of a room, whose participants stay", () => {
   const room = aHostedRoom();
   const { participants } = room;
-  applyStoredAliases(room, { aliases: [{ pattern: "gpt-*", targets: ["*"], createdAt: 3 }] });
+  applyStored(room, { aliases: [{ pattern: "gpt-*", targets: ["*"], createdAt: 3 }] });
   expect(room.aliases.match("gpt-5")?.createdAt).toBe(3);
   expect(room.aliases.match("claude-opus")).toBeUndefined();
-  applyStoredAliases(room, {});
+  applyStored(room, {});
   expect(room.aliases.size).toBe(0);
   expect(room.participants).toBe(participants);
 });
@@ -239,6 +258,38 @@ test("a stored alias that leads to an alias has that one's targets once it is lo
     { pattern: "big", targets: ["qwen3-coder"], createdAt: 2 },
   ];
   const room = aRoom();
-  applyStoredAliases(room, { aliases: stored });
+  applyStored(room, { aliases: stored });
   expect(room.aliases.match("gpt-5")?.targets).toEqual(["qwen3-coder", "*"]);
+});
+
+test("a closed room comes back with its keys, in a format that older versions refuse", () => {
+  const keys = new KeyTable([
+    aKey,
+    { ...aKey, id: valid.id, previous: { digest: "p".repeat(43), endsAt: 3 } },
+  ]);
+  const stored = storedRoomOf({ ...aRoom(), isClosed: true, keys }, undefined);
+  const file = JSON.parse(encodeRooms([stored, valid]));
+  expect([file.version, file.rooms[0].closed]).toEqual([2, true]);
+  const [back] = decodeRooms(encodeRooms([stored]));
+  if (back === undefined) throw new Error("the file has no room");
+  const room = roomFromStored(back);
+  expect([room.isClosed, room.keys.list]).toEqual([true, keys.list]);
+  const entry = JSON.parse(encodeRoom(stored));
+  expect(Object.keys(entry)).toEqual(["version", "room"]);
+  expect(decodeRoom(encodeRoom(stored))).toEqual(back);
+});
+
+test("a state file without closed rooms and keys is what older versions read and write", () => {
+  expect(JSON.parse(encodeRooms([valid])).version).toBe(1);
+  expect(Object.keys(JSON.parse(encodeRoom(valid)))).toContain("code");
+  expect(JSON.parse(encodeRooms([{ ...valid, keys: [aKey] }])).version).toBe(2);
+});
+
+test("what another hub stored of keys replaces those of a room, except a later day of their last use", () => {
+  const room = { ...aRoom(), keys: new KeyTable([{ ...aKey, lastSeenDay: "2026-01-10" }]) };
+  applyStored(room, { closed: true, keys: [{ ...aKey, revokedAt: 5 }] });
+  expect(room.keys.list).toEqual([{ ...aKey, revokedAt: 5, lastSeenDay: "2026-01-10" }]);
+  expect(room.isClosed).toBe(true);
+  applyStored(room, {});
+  expect([room.isClosed, room.keys.size]).toEqual([false, 0]);
 });

@@ -1,5 +1,6 @@
-import { Alias as AliasSchema, Room as RoomSchema } from "@roomhub/protocol";
+import { Alias as AliasSchema, Key as KeySchema, Room as RoomSchema } from "@roomhub/protocol";
 import { type Alias, AliasTable, withoutChains } from "../domain/aliases/alias-table.ts";
+import { KeyTable, noKeys } from "../domain/keys/key-table.ts";
 import { parseStoredDigest } from "../stored-digest.ts";
 import { newPlacing, type Room } from "../domain/room.ts";
 
@@ -19,7 +20,14 @@ export interface StoredRoom {
   hostTokenDigest?: string | undefined;
   /** the oldest first; absent for none */
   aliases?: readonly Alias[] | undefined;
+  /** absent for an open room */
+  closed?: true | undefined;
+  /** the oldest first; absent for none */
+  keys?: readonly StoredKey[] | undefined;
 }
+
+/** A key of a room. Times are epoch ms; digests are SHA-256 in base64url. */
+type StoredKey = ReturnType<typeof storedKey.parse>;
 
 /** Where rooms are kept between two lives of a hub. One hub owns a store and closes it. */
 export interface RoomStore {
@@ -34,7 +42,18 @@ export interface RoomStore {
   close(): Promise<void>;
 }
 
+/** Of rooms that are open and have no keys. */
 const formatVersion = 1;
+
+/** Of others: a version that does not know of keys must not read them, since it would open closed rooms. */
+const formatWithKeys = 2;
+
+const digest = RoomSchema.shape.code.refine((text) => /^[\w-]{43}$/.test(text));
+
+const storedKey = KeySchema.extend({
+  digest,
+  previous: KeySchema.pick({}).extend({ digest, endsAt: KeySchema.shape.createdAt }).optional(),
+});
 
 const storedRoom = RoomSchema.pick({
   id: true,
@@ -48,8 +67,10 @@ const storedRoom = RoomSchema.pick({
   passwordDigest: RoomSchema.shape.code
     .refine((text) => parseStoredDigest(text) !== undefined)
     .optional(),
-  hostTokenDigest: RoomSchema.shape.code.refine((text) => /^[\w-]{43}$/.test(text)).optional(),
+  hostTokenDigest: digest.optional(),
   aliases: AliasSchema.array().optional(),
+  closed: RoomSchema.shape.closed,
+  keys: storedKey.array().optional(),
 });
 const storedRooms = storedRoom.array();
 
@@ -62,26 +83,44 @@ function listFields(room: StoredRoom): StoredRoom {
   });
   return {
     ...{ id, code, name, hostId, createdAt, lastUsedAt, passwordDigest },
-    ...{ hostTokenDigest, aliases },
+    ...{ hostTokenDigest, aliases, closed: room.closed, keys: room.keys?.map(listKeyFields) },
   };
 }
 
-/** One room, as the hubs of a cluster keep it. */
+function listKeyFields(key: StoredKey): StoredKey {
+  const { id, name, may, digest: own, previous, createdAt, expiresAt, revokedAt } = key;
+  return {
+    ...{ id, name, may, digest: own, createdAt, expiresAt, revokedAt },
+    ...{ previous: previous && { digest: previous.digest, endsAt: previous.endsAt } },
+    ...{ lastSeenDay: key.lastSeenDay },
+  };
+}
+
+function hasKeys({ closed, keys }: StoredRoom): boolean {
+  return closed === true || keys !== undefined;
+}
+
+/** One room, as the hubs of a cluster keep it. Older versions find no room in one with keys. */
 export function encodeRoom(room: StoredRoom): string {
-  return JSON.stringify({ version: formatVersion, ...listFields(room) });
+  const fields = listFields(room);
+  return JSON.stringify(
+    hasKeys(room)
+      ? { version: formatWithKeys, room: fields }
+      : { version: formatVersion, ...fields },
+  );
 }
 
 /** @throws Error with what is wrong and where, never with the text itself */
 export function decodeRoom(text: string): StoredRoom {
-  const fields = parseJson(text);
-  const result = storedRoom.safeParse(fields);
+  const entry = parseJson(text) as { version?: unknown; room?: unknown } | null;
+  const result = storedRoom.safeParse(entry?.version === formatWithKeys ? entry.room : entry);
   if (result.success) return result.data;
   throw new Error(`${result.error.issues[0]?.path.map(String).join(".") ?? ""} is not valid`);
 }
 
 export function encodeRooms(rooms: readonly StoredRoom[]): string {
-  const listed = rooms.map(listFields);
-  return `${JSON.stringify({ version: formatVersion, rooms: listed }, undefined, 1)}\n`;
+  const version = rooms.some(hasKeys) ? formatWithKeys : formatVersion;
+  return `${JSON.stringify({ version, rooms: rooms.map(listFields) }, undefined, 1)}\n`;
 }
 
 /** @throws Error with what is wrong and where, never with the text itself */
@@ -89,7 +128,8 @@ export function decodeRooms(text: string): StoredRoom[] {
   const file = parseJson(text);
   if (typeof file !== "object" || file === null) throw new Error("it is not a roomhub state file");
   const { version, rooms } = file as { version?: unknown; rooms?: unknown };
-  if (version !== formatVersion) throw new Error(`it is not of format version ${formatVersion}`);
+  if (version !== formatVersion && version !== formatWithKeys)
+    throw new Error(`it is not of format version ${formatVersion} or ${formatWithKeys}`);
   const result = storedRooms.safeParse(rooms);
   if (result.success) return result.data;
   const path = result.error.issues[0]?.path.map(String).join(".") ?? "";
@@ -114,19 +154,27 @@ export function roomFromStored(stored: StoredRoom): Room {
     hostTokenDigest:
       hostTokenDigest === undefined ? undefined : Buffer.from(hostTokenDigest, "base64url"),
     aliases: aliasesFromStored(stored),
+    isClosed: stored.closed === true,
+    keys: keysFromStored(stored, noKeys),
     participants: new Map(),
     placing: newPlacing(),
   };
 }
 
-/** Gives a room the aliases of its stored form, which another hub may have changed. */
-export function applyStoredAliases(room: Room, stored: Pick<StoredRoom, "aliases">): void {
+/** Gives a room what of its stored form changes, which another hub may have changed. */
+export function applyStored(
+  room: Room,
+  stored: Pick<StoredRoom, "aliases" | "closed" | "keys">,
+): void {
   room.aliases = aliasesFromStored(stored);
+  room.isClosed = stored.closed === true;
+  room.keys = keysFromStored(stored, room.keys);
 }
 
 /** @param passwordDigest - undefined for a room without a password */
 export function storedRoomOf(room: Room, passwordDigest: string | undefined): StoredRoom {
   const { id, code, name, hostId, createdAt, lastUsedAt, hostTokenDigest, aliases } = room;
+  const { isClosed, keys } = room;
   return {
     ...{ id, code, name, hostId, createdAt, lastUsedAt, passwordDigest },
     hostTokenDigest:
@@ -134,7 +182,25 @@ export function storedRoomOf(room: Room, passwordDigest: string | undefined): St
         ? undefined
         : Buffer.from(hostTokenDigest).toString("base64url"),
     aliases: aliases.size === 0 ? undefined : aliases.list,
+    closed: isClosed ? true : undefined,
+    keys: keys.size === 0 ? undefined : keys.list.map((key) => ({ ...key, may: [...key.may] })),
   };
+}
+
+/** @param known - what this hub has of them, which may have been used since */
+function keysFromStored({ keys = [] }: Pick<StoredRoom, "keys">, known: KeyTable): KeyTable {
+  if (keys.length === 0) return noKeys;
+  return new KeyTable(
+    keys.map((key) => {
+      const { previous, expiresAt, revokedAt } = key;
+      const days = [key.lastSeenDay, known.find(key.id)?.lastSeenDay];
+      const lastSeenDay = days
+        .filter((day) => day !== undefined)
+        .sort()
+        .at(-1);
+      return { ...key, previous, expiresAt, revokedAt, lastSeenDay };
+    }),
+  );
 }
 
 function aliasesFromStored({ aliases = [] }: Pick<StoredRoom, "aliases">): AliasTable {

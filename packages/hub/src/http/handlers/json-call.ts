@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
 import type { MoveRequest } from "../../inference/inference-call.ts";
+import type { Holder } from "../../operations/context.ts";
 import { type BodySink, hasBody, jsonIn, managementBodyLimits, readBody } from "../body.ts";
 import type { FrontDeps } from "../front-deps.ts";
 import { clientShape, headPairs } from "../response-head.ts";
@@ -16,6 +17,7 @@ const jsonHeaders = {
 interface JsonArrival {
   requestId: string;
   match: RouteMatch;
+  holder: Holder | undefined;
   route: JsonRoute;
   refuse: (error: unknown) => void;
   onMoved: MoveRequest | undefined;
@@ -58,7 +60,9 @@ export class JsonCall implements RouteRequest, BodySink {
   }
 
   get peer() {
-    return this.#deps.peers.peerOf(this.#request);
+    const peer = this.#deps.peers.peerOf(this.#request);
+    peer.holder = this.#arrival.holder;
+    return peer;
   }
 
   get onlyIfNew() {

@@ -15,7 +15,7 @@ export async function postRoom(request: RouteRequest, deps: RouteDeps): Promise<
 
 /** `GET /rooms`. Interface §4; contract §8 for several hubs. */
 export async function listRooms(
-  _request: RouteRequest,
+  request: RouteRequest,
   { operations, cluster, piped }: RouteDeps,
 ): Promise<RouteResponse> {
   // Another hub requests what it does not know itself.
@@ -23,7 +23,7 @@ export async function listRooms(
   const elsewhere = await cluster?.roomsElsewhere();
   const { unreachable = [] } = elsewhere ?? {};
   const body: RoomListResponse = {
-    rooms: rooms.listRooms(operations, elsewhere?.rooms),
+    rooms: rooms.listRooms(operations, elsewhere?.rooms, request.peer),
     ...(unreachable.length === 0 ? {} : { unreachable: [...unreachable] }),
   };
   return ok(body);

@@ -290,9 +290,9 @@ export class EntryPlaces implements RoomPlaces {
     const ageMs = Math.round(nowMs() - startedMs);
     const { epoch } = home;
     const { throttleKey, ownAddress } = peers.sourceOf(request);
-    const { address } = peers.peerOf(request);
+    const { address, isOperator } = peers.peerOf(request);
     const origin = peers.originOf(request);
-    const client = { address, throttleKey, ownAddress, origin };
+    const client = { address, throttleKey, ownAddress, origin, isOperator };
     return encodeHopFacts({ requestId, ageMs, epoch, mustTake, ...client });
   }
 }

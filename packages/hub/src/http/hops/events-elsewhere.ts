@@ -115,11 +115,12 @@ export class EventsElsewhere {
   }
 
   #relay(data: string): void {
-    const { type, timestamp, roomCode, ...payload } = JSON.parse(data) as Record<string, unknown>;
+    const event = JSON.parse(data) as Record<string, unknown>;
+    const { type, timestamp, roomCode, isHidden, ...payload } = event;
     if (typeof type !== "string" || !names.has(type)) return;
     if (typeof timestamp !== "string" || typeof roomCode !== "string") return;
     this.#options.relay({
-      ...{ roomCode, timestamp, payload },
+      ...{ roomCode, timestamp, payload, isHidden: isHidden === true },
       name: type as EventName | DetailEventName,
     });
   }

@@ -20,6 +20,8 @@ export interface HopFacts {
   address: string | undefined;
   throttleKey: string;
   ownAddress: string | undefined;
+  /** absent from a hub of an older version */
+  isOperator?: boolean;
   /** `http://host:port` as the client knows the asking hub */
   origin: string;
 }
@@ -42,13 +44,15 @@ export function encodeHopFacts(facts: HopFacts): string {
 export function decodeHopFacts(header: string | string[] | undefined): HopFacts {
   const facts = parsed(header);
   const { requestId, ageMs, epoch, mustTake, throttleKey, origin, address, ownAddress } = facts;
+  const { isOperator } = facts;
   const areTexts = [requestId, throttleKey, origin].every((text) => typeof text === "string");
   const areAddresses = [address, ownAddress].every(
     (text) => text === undefined || typeof text === "string",
   );
+  const isJudged = isOperator === undefined || typeof isOperator === "boolean";
   const areNumbers = [ageMs, epoch].every((number) => Number.isSafeInteger(number));
   const isPlaced = areNumbers && typeof mustTake === "boolean";
-  if (areTexts && areAddresses && isPlaced) return facts as HopFacts;
+  if (areTexts && areAddresses && isPlaced && isJudged) return facts as HopFacts;
   throw new HubError("bad_request", "The request of another hub lacks what its client is.", {
     hint: "All hubs of a cluster run the same version.",
   });
@@ -59,7 +63,7 @@ function parsed(header: string | string[] | undefined): Partial<HopFacts> {
 }
 
 /** For requests of other hubs. */
-export interface PipedPeerOptions extends Pick<PeerOptions, "tokenFrom" | "hostTokenFrom"> {
+export interface PipedPeerOptions extends Pick<PeerOptions, "credentialsFrom"> {
   factsOf: (request: IncomingMessage) => HopFacts;
   /** A loopback address of this request is one of this computer; otherwise which hub it belongs to. */
   strangerOf: (request: IncomingMessage) => string | undefined;
@@ -82,15 +86,16 @@ export function createPipedPeerReader(options: PipedPeerOptions): PeerReader {
       return { throttleKey, ownAddress: placed(request, ownAddress) };
     },
     peerOf(request) {
-      const { address, throttleKey, ownAddress } = factsOf(request);
+      const { address, throttleKey, ownAddress, isOperator = false } = factsOf(request);
       const isOwnNear = ownAddress !== undefined && isNear(ownAddress);
       return {
         address: placed(request, address),
         throttleKey,
         nearAddress: isOwnNear ? placed(request, ownAddress) : undefined,
         hasOrigin: request.headers.origin !== undefined,
-        token: options.tokenFrom(request.headers),
-        hostToken: options.hostTokenFrom(request.headers),
+        ...options.credentialsFrom(request.headers),
+        isOperator,
+        holder: undefined,
         hasLeft: () => request.socket.destroyed,
       };
     },

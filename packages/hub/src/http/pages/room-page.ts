@@ -42,6 +42,24 @@ export function sendRoomPage(
   );
 }
 
+/** `GET /rooms/:code` of a closed room, for people: nothing but its code. */
+export function sendClosedRoomPage(
+  response: ServerResponse,
+  { origin, version }: PageFacts,
+  code: string,
+): void {
+  sendPage(
+    response,
+    200,
+    `${code} · roomhub`,
+    html`<main>
+      <h1>Room ${code}</h1>
+      <p>This room is closed. Ask its host for a key.</p>
+      <p class="quiet">roomhub ${version} · <a href="${origin}/">all rooms</a></p>
+    </main>`,
+  );
+}
+
 /** What a browser can do without pasting a line. */
 function ways(origin: string, code: string): Html {
   return html`<p class="ways">

@@ -6,10 +6,10 @@ import type { FrontDeps } from "../front-deps.ts";
 import type { PageName } from "../route.ts";
 import type { RouteMatch } from "../router.ts";
 import { sendHubPage } from "./hub-page.ts";
-import { monitorUrl, type PageFacts, sendRoomPage } from "./room-page.ts";
+import { monitorUrl, type PageFacts, sendClosedRoomPage, sendRoomPage } from "./room-page.ts";
 import type { HubError } from "../../errors.ts";
 import type { FlushingResponses } from "../flushing-responses.ts";
-import { retryHeaders } from "../error-response.ts";
+import { errorHeaders } from "../error-response.ts";
 import { discardRest } from "../unread-rest.ts";
 import { html, sendPage } from "./html.ts";
 
@@ -40,6 +40,7 @@ export async function servePage(
     }
     case "room": {
       const room = getRoom(operations, params["code"] ?? "");
+      if (room.closed === true) return sendClosedRoomPage(response, facts, room.code);
       const isOpen = !room.passwordProtected;
       const participants = isOpen ? listParticipants(operations, room.code) : undefined;
       sendRoomPage(response, facts, room, participants);
@@ -110,6 +111,6 @@ export function sendErrorPage(
       <h1>${error.message}</h1>
       ${hint} ${rooms}
     </main>`,
-    retryHeaders(error),
+    errorHeaders(error),
   );
 }

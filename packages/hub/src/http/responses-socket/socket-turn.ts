@@ -2,7 +2,7 @@ import { createSseReader, type SseMessage } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { ClientResponse } from "../../inference/client-response.ts";
 import { lastEventEnd } from "../../inference/stream/event-boundary.ts";
-import { errorBody, retryHeaders } from "../error-response.ts";
+import { errorBody, errorHeaders } from "../error-response.ts";
 
 /** One client's socket, as a turn writes to it. */
 export interface MessageChannel {
@@ -211,7 +211,7 @@ type Headers = Record<string, string>;
 
 /** An error of the hub, as a message. Nested and flat, because SDKs differ, with the headers of an HTTP response. */
 export function errorMessage(error: HubError, headers: Headers): string {
-  return render(error.status, errorBody(error).error, { ...retryHeaders(error), ...headers });
+  return render(error.status, errorBody(error).error, { ...errorHeaders(error), ...headers });
 }
 
 /**

@@ -61,8 +61,8 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 const maxRemembered = 1_024;
 /** A client with an empty key sends `Bearer` alone. */
 const bearer = /^bearer(?: +(.*))?$/i;
-/** The beginning of a participant token, a client key or a host token. */
-const ownCredential = /^rh[pch]_/;
+/** The beginning of a participant token, a client key, a host token or a room's key. */
+const ownCredential = /^rh[pchk]_/;
 const clientKey = /^(?:bearer +)?(rhc_\S+)$/i;
 /** The documentation's key for clients that require one: the same for all people. */
 const placeholderKey = "roomhub";

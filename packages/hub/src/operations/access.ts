@@ -1,0 +1,139 @@
+import { digestOf, isSameDigest } from "../credentials/tokens.ts";
+import { type Holder, mayDo, type Need } from "../domain/keys/access.ts";
+import { type KeyVerdict, noteUse } from "../domain/keys/key-table.ts";
+import type { Room } from "../domain/room.ts";
+import { HubError } from "../errors.ts";
+import type { OperationContext, Peer } from "./context.ts";
+import { hostRequired, isHost } from "./ownership.ts";
+
+/** What a request is judged by: nothing of it but its head. */
+export interface AccessRequest {
+  need: Need;
+  /** the participant that the path names */
+  participantId: string | undefined;
+  peer: Peer;
+}
+
+/**
+ * The gate of rooms: who may do what in a closed one, and who is the host of any. Contract §9.
+ *
+ * @returns what the peer was found to be; undefined in an open room
+ * @throws HubError `invalid_api_key`, `key_revoked`, `key_expired`, `not_allowed`, `host_token_required`,
+ *   `too_many_attempts`
+ */
+export function requireAccess(
+  context: OperationContext,
+  room: Room,
+  { need, participantId, peer }: AccessRequest,
+): Holder | undefined {
+  if (need === "none") return undefined;
+  if (!room.isClosed) {
+    if (need === "host" && !isHost(room, peer)) throw hostRequired(room, operatorHint);
+    return undefined;
+  }
+  const holders = holdersOf(context, room, peer);
+  const holder = holders.find((one) => mayDo(need, one));
+  if (holder !== undefined) {
+    if (holder.kind === "key") noteUse(holder.key, context.wallMs());
+    return holder;
+  }
+  if (holders.length > 0) throw notAllowed(room, need);
+  const isNew = participantId === undefined || !room.participants.has(participantId);
+  if (need === "join" && isNew && room.isPasswordProtected) return undefined;
+  throw refused(context, room, "unknown", peer);
+}
+
+/** Whether a list that has rooms of all kinds may show this one. */
+export function maySee(context: OperationContext, room: Room, peer: Peer): boolean {
+  if (!room.isClosed) return true;
+  if (isHost(room, peer)) return true;
+  return peer.keys.length === 1 && verdictOf(context, room, peer).kind === "valid";
+}
+
+/**
+ * Everything that the peer has proven. A value that looks like a key is never passed over.
+ *
+ * @throws HubError when that is not valid here
+ */
+function holdersOf(context: OperationContext, room: Room, peer: Peer): Holder[] {
+  const holders: Holder[] = [];
+  if (peer.keys.length > 0) {
+    const verdict = verdictOf(context, room, peer);
+    if (verdict.kind !== "valid") throw refused(context, room, verdict.kind, peer);
+    holders.push({ kind: "key", key: verdict.key });
+  }
+  if (isHost(room, peer)) holders.push({ kind: "host" });
+  if (peer.token !== undefined && hasParticipant(room, peer.token)) {
+    holders.push({ kind: "participant" });
+  }
+  return holders;
+}
+
+/** Two different keys in one request are none. */
+function verdictOf({ wallMs }: OperationContext, room: Room, { keys }: Peer): KeyVerdict {
+  const [value, other] = keys;
+  if (value === undefined || other !== undefined) return { kind: "unknown" };
+  return room.keys.judge(digestOf(value).toString("base64url"), wallMs());
+}
+
+/** Whether it is the token of a participant in the room. */
+function hasParticipant(room: Room, token: string): boolean {
+  const digest = digestOf(token);
+  for (const { tokenDigest } of room.participants.values()) {
+    if (isSameDigest(digest, tokenDigest)) return true;
+  }
+  return false;
+}
+
+/** Counted after the lookup, so that no holder of a key is locked out by its neighbours' failures. */
+function refused(
+  { keyFailures, nowMs }: OperationContext,
+  room: Room,
+  why: "unknown" | "revoked" | "expired",
+  { throttleKey }: Peer,
+): HubError {
+  const now = nowMs();
+  if (!keyFailures.isAllowed(throttleKey, now)) {
+    return new HubError(
+      "too_many_attempts",
+      "Too many requests without a valid key came from this address.",
+      {
+        hint: "Ask the room's host for a key.",
+        retryAfterMs: keyFailures.retryAfterMs(throttleKey, now),
+      },
+    );
+  }
+  keyFailures.record(throttleKey, now);
+  const hint = "Ask the room's host for a key, and send it as the API key.";
+  switch (why) {
+    case "unknown":
+      return new HubError("invalid_api_key", `Room ${room.code} is closed: it needs a key.`, {
+        hint,
+      });
+    case "revoked":
+      return new HubError("key_revoked", `The key was revoked in room ${room.code}.`, { hint });
+    case "expired":
+      return new HubError("key_expired", `The key has expired in room ${room.code}.`, { hint });
+  }
+}
+
+function notAllowed(room: Room, need: Need): HubError {
+  const { what, hint } = lacks[need];
+  return new HubError("not_allowed", `This key may not ${what} room ${room.code}.`, { hint });
+}
+
+const operatorHint =
+  "It was in the response to the room's creation; roomhub stores it. The operator of the hub sends its secret in x-roomhub-admin.";
+const byHost = "The host does that, with the host token in x-host-token.";
+const toShare = "Ask the host for a key with the right share.";
+const lacks: Record<Need, { what: string; hint: string }> = {
+  none: { what: "enter", hint: byHost },
+  infer: { what: "send requests in", hint: "Ask the host for a key with the right use." },
+  use: { what: "use the models of", hint: "Ask the host for a key with the right use." },
+  watch: { what: "watch", hint: "Ask the host for a key with the right watch." },
+  share: { what: "share models in", hint: toShare },
+  join: { what: "share models in", hint: toShare },
+  any: { what: "enter", hint: "Ask the host for a key with more rights." },
+  change: { what: "change", hint: byHost },
+  host: { what: "administer", hint: byHost },
+};

@@ -1,0 +1,175 @@
+import {
+  type CreateKeyRequest,
+  type Key,
+  type KeyRight,
+  type NewKey,
+  type Room as RoomView,
+  USUAL_RIGHTS,
+  type Warning,
+} from "@roomhub/protocol";
+import { type MintedToken, mintKey } from "../credentials/tokens.ts";
+import { type KeyTable, keyView, type RoomKey } from "../domain/keys/key-table.ts";
+import type { Room } from "../domain/room.ts";
+import { roomView } from "../domain/views.ts";
+import { HubError } from "../errors.ts";
+import { changeRoom } from "./change-room.ts";
+import type { OperationContext } from "./context.ts";
+
+/** A key that is not in a room yet. */
+export function newKey(
+  { world, wallMs }: Pick<OperationContext, "world" | "wallMs">,
+  name: string,
+  may: readonly KeyRight[],
+  expiresInMs?: number,
+): { key: RoomKey; value: string } {
+  const { token, digest } = mintKey(world);
+  const createdAt = wallMs();
+  const key: RoomKey = {
+    ...{ id: world.randomUUID(), name, may: [...new Set(may)], createdAt },
+    digest: textOf(digest),
+    previous: undefined,
+    expiresAt: expiresInMs === undefined ? undefined : createdAt + expiresInMs,
+    revokedAt: undefined,
+    lastSeenDay: undefined,
+  };
+  return { key, value: token.reveal() };
+}
+
+/** A key with its value, for the one response that has it. */
+export function withValue({ key, value }: { key: RoomKey; value: string }): NewKey {
+  return { ...keyView(key), value };
+}
+
+/** `GET …/keys`: the oldest first. Contract §9. @throws HubError `room_not_found` */
+export function listKeys({ registry, wallMs }: OperationContext, code: string): Key[] {
+  return registry.room(code).keys.remembered(wallMs()).list.map(keyView);
+}
+
+/**
+ * `POST …/keys`. The key is on disk when this resolves.
+ *
+ * @throws HubError `room_not_found`, `key_name_taken`, `too_many_keys`, `cluster_unavailable`
+ */
+export async function createKey(
+  context: OperationContext,
+  code: string,
+  { name, may, expiresInMs }: CreateKeyRequest,
+): Promise<NewKey> {
+  const created = newKey(context, name, may ?? USUAL_RIGHTS, expiresInMs ?? undefined);
+  return changeKeys(context, code, (room, keys) => {
+    const same = keys.find(name);
+    if (same !== undefined) throw nameTaken(room, same);
+    const { keysPerRoom } = context.limits;
+    if (keys.size >= keysPerRoom) {
+      throw new HubError("too_many_keys", `Room ${room.code} already has ${keysPerRoom} keys.`, {
+        hint: "Keys that ended count for 30 days. The operator can raise ROOMHUB_KEYS_PER_ROOM.",
+      });
+    }
+    return { keys: keys.with(created.key), result: withValue(created) };
+  });
+}
+
+/**
+ * `DELETE …/keys/:key`. That it is revoked is on disk when this resolves.
+ *
+ * @param idOrName - of a key; revoking it again changes nothing
+ * @throws HubError `room_not_found`, `key_not_found`, `cluster_unavailable`
+ */
+export async function revokeKey(
+  context: OperationContext,
+  code: string,
+  idOrName: string,
+): Promise<Key> {
+  return changeKeys(context, code, (room, keys) => {
+    const key = keyIn(room, keys, idOrName);
+    const revoked = { ...key, revokedAt: key.revokedAt ?? context.wallMs() };
+    return { keys: keys.with(revoked), result: keyView(revoked) };
+  });
+}
+
+/**
+ * `POST …/keys/:key/rotate`: another value for the same holder, which is on disk when this resolves.
+ *
+ * @param graceMs - how long the value before is still valid
+ * @throws HubError `room_not_found`, `key_not_found`, `cluster_unavailable`
+ */
+export async function rotateKey(
+  context: OperationContext,
+  code: string,
+  idOrName: string,
+  graceMs: number,
+): Promise<NewKey> {
+  const minted = mintKey(context.world);
+  return changeKeys(context, code, (room, keys) => {
+    const key = keyIn(room, keys, idOrName);
+    if (key.revokedAt !== undefined) {
+      throw new HubError("key_not_found", `The key ${key.name} of room ${room.code} was revoked.`, {
+        hint: "Create another one, under another name.",
+      });
+    }
+    const previous = { digest: key.digest, endsAt: context.wallMs() + graceMs };
+    const rotated = { ...key, digest: textOf(minted.digest), previous };
+    const result = withValue({ key: rotated, value: minted.token.reveal() });
+    return { keys: keys.with(rotated), result };
+  });
+}
+
+/** `POST …/close`. @throws HubError `room_not_found`, `cluster_unavailable` */
+export async function closeRoom(context: OperationContext, code: string): Promise<RoomView> {
+  const room = await setClosed(context, code, true);
+  return roomView(room);
+}
+
+/** `POST …/open`: the keys stay, for when it is closed again. @throws HubError `room_not_found`, `cluster_unavailable` */
+export async function openRoom(
+  context: OperationContext,
+  code: string,
+): Promise<{ room: RoomView; warnings: Warning[] }> {
+  const room = await setClosed(context, code, false);
+  const message = `Room ${room.code} is open: nothing in it needs a key, and what its keys restrict no longer holds.`;
+  const hasKeys = room.keys.hasLive(context.wallMs());
+  return { room: roomView(room), warnings: hasKeys ? [{ code: "keys_unused", message }] : [] };
+}
+
+function setClosed(context: OperationContext, code: string, isClosed: boolean): Promise<Room> {
+  const change = (room: Room) => ({ changed: { isClosed }, result: room });
+  return changeRoom(context, code, change, "Try again.");
+}
+
+function changeKeys<Result>(
+  context: OperationContext,
+  code: string,
+  change: (room: Room, keys: KeyTable) => { keys: KeyTable; result: Result },
+): Promise<Result> {
+  return changeRoom(
+    context,
+    code,
+    (room) => {
+      const { keys, result } = change(room, room.keys.remembered(context.wallMs()));
+      return { changed: { keys }, result };
+    },
+    "List its keys, and try again.",
+  );
+}
+
+function keyIn(room: Room, keys: KeyTable, idOrName: string): RoomKey {
+  const key = keys.find(idOrName);
+  if (key !== undefined) return key;
+  const shown = JSON.stringify(idOrName.slice(0, 100));
+  throw new HubError("key_not_found", `Room ${room.code} has no key ${shown}.`, {
+    hint: `List them: GET /rooms/${room.code}/keys`,
+  });
+}
+
+function nameTaken(room: Room, { name, revokedAt }: RoomKey): HubError {
+  const hint =
+    revokedAt === undefined
+      ? "Choose another name, or revoke or rotate that key."
+      : "Choose another name: one that ended is free again after 30 days.";
+  const message = `Room ${room.code} has a key with the name ${name}.`;
+  return new HubError("key_name_taken", message, { param: "name", hint });
+}
+
+function textOf(digest: MintedToken["digest"]): string {
+  return Buffer.from(digest).toString("base64url");
+}

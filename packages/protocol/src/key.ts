@@ -1,0 +1,49 @@
+import { z } from "zod";
+
+/** What a key of a room permits: sending requests, sharing models, watching. Contract §9. */
+export const KEY_RIGHTS = ["use", "share", "watch"] as const;
+export const KeyRight = z.enum(KEY_RIGHTS);
+export type KeyRight = z.infer<typeof KeyRight>;
+
+/** The rights of a key that was created without naming any. */
+export const USUAL_RIGHTS: readonly KeyRight[] = ["use", "watch"];
+
+const longestGraceMs = 30 * 24 * 3_600_000;
+
+/** The query of `POST …/keys/:key/rotate`. */
+export const RotateQuestion = z.object({
+  /** how long the value before is still valid */
+  graceMs: z.coerce.number().int().min(0).max(longestGraceMs).default(0),
+});
+
+/** A key of a room, without its value. */
+export const Key = z.object({
+  id: z.uuid(),
+  /** of its holder; unique in the room, whatever the letter case */
+  name: z.string(),
+  may: z.array(KeyRight),
+  /** epoch ms */
+  createdAt: z.number(),
+  /** epoch ms; absent for a key that does not expire */
+  expiresAt: z.number().optional(),
+  /** `YYYY-MM-DD`, the hub's local date; absent for a key that was never used */
+  lastSeenDay: z.string().optional(),
+  /** epoch ms; absent unless it was revoked */
+  revokedAt: z.number().optional(),
+});
+export type Key = z.infer<typeof Key>;
+
+/** A key with its value, which is in the response that creates or rotates it and nowhere else. */
+export const NewKey = Key.extend({
+  /** `rhk_` and 32 random bytes in base64url */
+  value: z.string(),
+});
+export type NewKey = z.infer<typeof NewKey>;
+
+export const NewKeyResponse = z.object({ key: NewKey });
+export type NewKeyResponse = z.infer<typeof NewKeyResponse>;
+export const KeyResponse = z.object({ key: Key });
+export type KeyResponse = z.infer<typeof KeyResponse>;
+/** The oldest first, with those that ended within 30 days. */
+export const KeyListResponse = z.object({ keys: z.array(Key) });
+export type KeyListResponse = z.infer<typeof KeyListResponse>;
