@@ -6,17 +6,24 @@ const options = JSON.parse(process.argv[2] ?? "") as BatchOptions;
 // Before the product is loaded: modules keep what they import.
 installPlatform();
 if (options.mutation !== undefined) plantMutation(options.mutation);
-const { createHub, memoryRoomStore } = await import("@roomhub/hub");
+const { createHub, fileRoomStore } = await import("@roomhub/hub");
 const { createParticipant } = await import("@roomhub/participant");
 const { createMemoryCluster } =
   await import("../../packages/hub/src/cluster/memory-cluster.fixture.ts");
+const { DirectoryUnavailable } = await import("../../packages/hub/src/cluster/directory.ts");
 const { drawPlan } = await import("./plan.ts");
 const { History } = await import("./history.ts");
 const { everythingRecovered } = await import("./checkers/recovery.ts");
 const { checkers } = await import("./checkers/index.ts");
 const { detailsOf } = await import("./details.ts");
 
-const product = { createHub, memoryRoomStore, createParticipant, createMemoryCluster };
+const product = {
+  createHub,
+  fileRoomStore,
+  createParticipant,
+  createMemoryCluster,
+  DirectoryUnavailable,
+};
 const { seed: first, count, length, trace, details } = options;
 const { untilMs = Number.POSITIVE_INFINITY } = options;
 

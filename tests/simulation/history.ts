@@ -1,13 +1,23 @@
-import type { createHub, Hub, memoryRoomStore } from "@roomhub/hub";
+import type { createHub, fileRoomStore, Hub } from "@roomhub/hub";
 import type { createParticipant, Participant } from "@roomhub/participant";
 import type {
   createMemoryCluster,
   MemoryDirectory,
 } from "../../packages/hub/src/cluster/memory-cluster.fixture.ts";
+import type { DirectoryUnavailable } from "../../packages/hub/src/cluster/directory.ts";
 import { EventWatcher } from "./actors/event-watcher.ts";
+import {
+  type Acknowledged,
+  createRoom,
+  isThere,
+  makeChange,
+  type OwnedRoom,
+} from "./actors/room-owner.ts";
 import { ScriptedServer } from "./actors/scripted-server.ts";
 import { type Outcome, sendPlanned } from "./actors/simulated-client.ts";
-import type { Fault, Plan, PlannedRequest } from "./plan.ts";
+import type { Fault, Plan, PlannedChange, PlannedRequest } from "./plan.ts";
+import { DirectoryLine, type DirectoryWeather } from "./platform/directory-line.ts";
+import { Disk, diskRoot } from "./platform/disk.ts";
 import { usePlatform } from "./platform/install.ts";
 import { Network } from "./platform/network.ts";
 import { Machine, Scheduler } from "./platform/scheduler.ts";
@@ -15,9 +25,10 @@ import { Machine, Scheduler } from "./platform/scheduler.ts";
 /** The product, loaded after the platform was replaced. */
 export interface Product {
   createHub: typeof createHub;
-  memoryRoomStore: typeof memoryRoomStore;
+  fileRoomStore: typeof fileRoomStore;
   createParticipant: typeof createParticipant;
   createMemoryCluster: typeof createMemoryCluster;
+  DirectoryUnavailable: typeof DirectoryUnavailable;
 }
 
 const hubPort = 5050;
@@ -38,6 +49,7 @@ interface HubProcess {
   readonly machine: Machine;
   hub: Hub | undefined;
   directory: MemoryDirectory | undefined;
+  readonly directoryWeather: DirectoryWeather;
   readonly log: string[];
   /** how often it was killed */
   kills: number;
@@ -66,11 +78,16 @@ export class History {
   readonly listings: (ListedParticipant[] | undefined)[] = [];
   /** what the code of the product threw without anyone catching it */
   readonly bugs: string[] = [];
-  roomCode = "";
+  /** what hubs confirmed */
+  readonly acknowledged: Acknowledged[] = [];
+  /** of what was confirmed, what a hub that responds did not have once all was over */
+  readonly missing: { change: Acknowledged; hub: string }[] = [];
+  room: OwnedRoom | undefined;
   readonly #product: Product;
   readonly #cluster: ReturnType<Product["createMemoryCluster"]>;
-  readonly #stores = new Map<string, ReturnType<Product["memoryRoomStore"]>>();
+  readonly #disks = new Map<Machine, Disk>();
   readonly #clients: Machine[];
+  readonly #directory = new Machine("directory", "10.0.1.1");
 
   constructor(plan: Plan, product: Product) {
     this.plan = plan;
@@ -85,7 +102,9 @@ export class History {
     };
     for (const name of plan.hubs) {
       const process = { machine: machine(name), hub: undefined, directory: undefined };
-      this.hubs.push({ ...process, log: [], kills: 0 });
+      const directoryWeather = { mostMs: 1, lossRate: 0 };
+      this.hubs.push({ ...process, directoryWeather, log: [], kills: 0 });
+      this.#disks.set(process.machine, new Disk(this.scheduler, process.machine));
     }
     const nowMs = () => this.scheduler.nowMs;
     for (const { name, model, slots } of plan.agents) {
@@ -108,7 +127,7 @@ export class History {
     const onBug = (error: unknown): void => void this.bugs.push(inWords(error));
     process.on("unhandledRejection", onBug);
     process.on("uncaughtException", onBug);
-    usePlatform({ scheduler: this.scheduler, network: this.network });
+    usePlatform({ scheduler: this.scheduler, network: this.network, disks: this.#disks });
     try {
       await this.#begin();
       await this.#live();
@@ -127,17 +146,11 @@ export class History {
     await this.scheduler.runUntil(1_000);
     const [first] = this.hubs;
     await this.#on(this.#clients[0]!, "create room", async () => {
-      const response = await fetch(`${urlOf(first!.machine)}/rooms`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ name: "simulated" }),
-      });
-      const { room } = (await response.json()) as { room: { code: string } };
-      this.roomCode = room.code;
+      this.room = await createRoom(urlOf(first!.machine), "simulated");
     });
     await this.scheduler.runUntil(2_000);
     for (const [index, { machine }] of this.hubs.entries()) {
-      const path = `${index % 2 === 0 ? "/v1" : ""}/rooms/${this.roomCode}/events`;
+      const path = `${index % 2 === 0 ? "/v1" : ""}/rooms/${this.#roomCode}/events`;
       const watcher = new EventWatcher(
         { host: machine.address, port: hubPort, path },
         () => this.scheduler.nowMs,
@@ -151,10 +164,16 @@ export class History {
     }
   }
 
+  get #roomCode(): string {
+    if (this.room === undefined) throw new Error("the room was not made");
+    return this.room.code;
+  }
+
   async #live(): Promise<void> {
-    const { requests, faults, healMs } = this.plan;
+    const { requests, changes, faults, healMs } = this.plan;
     const steps = [
       ...requests.map((planned) => ({ atMs: planned.atMs, act: () => this.#send(planned) })),
+      ...changes.map((planned) => ({ atMs: planned.atMs, act: () => this.#change(planned) })),
       ...faults.flatMap((fault) => this.#stepsOf(fault)),
     ].toSorted((one, other) => one.atMs - other.atMs);
     for (const { atMs, act } of steps) {
@@ -176,6 +195,20 @@ export class History {
     // Events of the last ends, also of those that a home keeps to itself for a while.
     await this.scheduler.runUntil(this.scheduler.nowMs + 10_000);
     await this.#list();
+    await this.#lookForAcknowledged();
+  }
+
+  /** What was confirmed is looked for at each hub. */
+  async #lookForAcknowledged(): Promise<void> {
+    for (const change of this.acknowledged) {
+      for (const { machine } of this.hubs) {
+        await this.#on(this.#clients[0]!, "look for", async () => {
+          const isFound = await isThere(change, urlOf(machine));
+          if (isFound === false) this.missing.push({ change, hub: machine.name });
+        });
+      }
+    }
+    await this.scheduler.runUntil(this.scheduler.nowMs + 1_000);
   }
 
   /** What each hub says of the room. */
@@ -183,7 +216,7 @@ export class History {
     for (const [index, { machine }] of this.hubs.entries()) {
       this.listings[index] = undefined;
       await this.#on(this.#clients[0]!, "list", async () => {
-        const url = `${urlOf(machine)}/rooms/${this.roomCode}/participants`;
+        const url = `${urlOf(machine)}/rooms/${this.#roomCode}/participants`;
         // A hub that does not respond is what is to be found out.
         const response = await fetch(url).catch(() => undefined);
         const list = (await response?.json()) as { participants?: ListedParticipant[] } | undefined;
@@ -206,26 +239,27 @@ export class History {
 
   async #startHub(process: HubProcess): Promise<void> {
     const { machine, log } = process;
-    let store = this.#stores.get(machine.name);
-    if (store === undefined) {
-      store = this.#product.memoryRoomStore();
-      this.#stores.set(machine.name, store);
-    }
+    machine.startedMs = this.scheduler.nowMs;
+    const line = new DirectoryLine(
+      this.scheduler,
+      { hub: machine, directory: this.#directory },
+      process.directoryWeather,
+      () => new this.#product.DirectoryUnavailable("no reply came"),
+    );
     await this.#on(machine, "start", async () => {
+      const nowMs = () => this.scheduler.nowMs;
       const directory =
         this.hubs.length === 1
           ? undefined
-          : this.#cluster.directory({
-              nowMs: () => this.scheduler.nowMs,
-              // In the step of the hub that is to see it, not of the one that made the change.
-              deliver: (action) => void this.scheduler.schedule(machine, 1, "directory", action),
-            });
+          : this.#cluster.directory({ nowMs, deliver: line.deliver, call: line.call });
       process.directory = directory;
       const hub = this.#product.createHub({
         host: machine.address,
         port: hubPort,
         direct: false,
-        store,
+        store: this.#product.fileRoomStore(`${diskRoot}/roomhub/rooms.json`, {
+          onWarning: (message) => void log.push(message),
+        }),
         logFormat: "text",
         writeLog: (lines) => void log.push(lines),
         ...(directory === undefined
@@ -244,7 +278,7 @@ export class History {
     await this.#on(machine, "start", () => {
       const participant = this.#product.createParticipant({
         hubUrl: urlOf(hub.machine),
-        room: this.roomCode,
+        room: this.#roomCode,
         ...{ id, nickname: id, model, config: { maxConcurrency: slots } },
         endpoint: `http://127.0.0.1:${modelPort}/v1`,
         env: {},
@@ -257,9 +291,18 @@ export class History {
   #send(planned: PlannedRequest): Promise<void> {
     const client = this.#clients[planned.client]!;
     const { address } = this.hubs[planned.hub]!.machine;
-    const at = { host: address, port: hubPort, room: this.roomCode };
+    const at = { host: address, port: hubPort, room: this.#roomCode };
     return this.#on(client, "send", () => {
       this.outcomes.push(sendPlanned(planned, at, () => this.scheduler.nowMs));
+    });
+  }
+
+  #change(planned: PlannedChange): Promise<void> {
+    const { machine } = this.hubs[planned.hub]!;
+    return this.#on(this.#clients[0]!, "change", async () => {
+      const nowMs = () => this.scheduler.nowMs;
+      const made = await makeChange(planned, urlOf(machine), this.room!, nowMs);
+      if (made !== undefined) this.acknowledged.push(made);
     });
   }
 
@@ -290,7 +333,9 @@ export class History {
       case "kill":
       case "stop": {
         const end =
-          fault.kind === "kill" ? () => this.#kill(fault.machine) : () => this.#stop(fault.machine);
+          fault.kind === "kill"
+            ? () => this.#kill(fault.machine, fault.isPowerCut)
+            : () => this.#stop(fault.machine);
         return [
           { atMs, act: end },
           { atMs: atMs + fault.forMs, act: () => this.#restart(fault.machine) },
@@ -310,8 +355,26 @@ export class History {
           { atMs: atMs + fault.forMs, act: () => void (server!.mood = undefined) },
         ];
       }
+      case "full disk": {
+        const disk = this.#disks.get(this.#machine(fault.machine))!;
+        return [
+          { atMs, act: () => void (disk.isFull = true) },
+          { atMs: atMs + fault.forMs, act: () => void (disk.isFull = false) },
+        ];
+      }
+      case "slow directory": {
+        const { directoryWeather } = this.#hub(fault.machine);
+        const { mostMs, lossRate } = fault;
+        return [
+          { atMs, act: () => void Object.assign(directoryWeather, { mostMs, lossRate }) },
+          {
+            atMs: atMs + fault.forMs,
+            act: () => void Object.assign(directoryWeather, { mostMs: 1, lossRate: 0 }),
+          },
+        ];
+      }
       case "no directory": {
-        const hub = this.hubs.find(({ machine }) => machine.name === fault.machine)!;
+        const hub = this.#hub(fault.machine);
         return [
           { atMs, act: () => this.#on(hub.machine, "cut off", () => hub.directory?.cutOff()) },
           {
@@ -330,15 +393,16 @@ export class History {
     open[nth % Math.max(1, open.length)]?.break();
   }
 
-  #kill(name: string): void {
+  #kill(name: string, isPowerCut: boolean): void {
     const machine = this.#machine(name);
+    if (isPowerCut) this.#disks.get(machine)?.powerCut();
     machine.boot++;
     machine.frozenUntilMs = 0;
     this.network.processEnded(machine);
     const hub = this.hubs.find((one) => one.machine === machine);
     if (hub !== undefined) {
       hub.kills++;
-      hub.directory?.cutOff();
+      hub.directory?.killed();
       hub.hub = undefined;
     }
     const agent = this.agents.find((one) => one.machine === machine);
@@ -363,12 +427,18 @@ export class History {
     const machine = this.#machine(name);
     const hub = this.hubs.find((one) => one.machine === machine);
     const agent = this.agents.find((one) => one.machine === machine);
-    this.#kill(name);
+    this.#kill(name, false);
     if (hub !== undefined) await this.#startHub(hub);
     if (agent !== undefined) {
       await this.#on(machine, "model server", () => agent.server.listen(modelPort));
       await this.#startAgent(agent);
     }
+  }
+
+  #hub(name: string): HubProcess {
+    const hub = this.hubs.find(({ machine }) => machine.name === name);
+    if (hub === undefined) throw new Error(`no hub ${name}`);
+    return hub;
   }
 
   #machine(name: string): Machine {

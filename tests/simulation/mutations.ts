@@ -107,4 +107,22 @@ export const mutations: readonly Mutation[] = [
     before: "socket?.terminate();\n    this.#connect(stop);",
     after: "socket?.terminate();\n    stop;",
   },
+  {
+    name: "an fsync of a file is left out",
+    file: "packages/hub/src/storage/whole-file.ts",
+    before: "await file.sync();",
+    after: "",
+  },
+  {
+    name: "a new name is not synced",
+    file: "packages/hub/src/storage/whole-file.ts",
+    before: "await syncDirectory(dirname(path));",
+    after: "",
+  },
+  {
+    name: "a room is confirmed before it is stored",
+    file: "packages/hub/src/operations/rooms.ts",
+    before: "if (await context.rooms.keep(room)) return true;",
+    after: "void context.rooms.keep(room);\n    return true;",
+  },
 ];

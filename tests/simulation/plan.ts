@@ -18,17 +18,31 @@ export interface PlannedRequest {
   leavesAfterMs: number | undefined;
 }
 
+/** A change that a hub acknowledges: what it confirmed must be there ever after. */
+export interface PlannedChange {
+  atMs: number;
+  /** index of the hub that it is sent to */
+  hub: number;
+  kind: "room" | "alias";
+  /** of the room, or the pattern of the alias */
+  name: string;
+}
+
 /** What goes wrong, when, and for how long. Machines are named as in {@link Plan}. */
 export type Fault = { atMs: number } & (
   | { kind: "reset"; machine: string; nth: number }
   | { kind: "cut"; one: string; other: string; forMs: number }
   | { kind: "freeze"; machine: string; forMs: number }
-  | { kind: "kill"; machine: string; forMs: number }
+  /** `isPowerCut`: what its disk has not synced is lost, too */
+  | { kind: "kill"; machine: string; forMs: number; isPowerCut: boolean }
   | { kind: "stop"; machine: string; forMs: number }
   | { kind: "slow network"; mostMs: number; forMs: number }
   | { kind: "clock"; machine: string; byMs: number }
   | { kind: "model server"; machine: string; mood: Mood; forMs: number }
   | { kind: "no directory"; machine: string; forMs: number }
+  /** It responds late, and some replies are lost: of what was to be written it is unknown whether it was. */
+  | { kind: "slow directory"; machine: string; mostMs: number; lossRate: number; forMs: number }
+  | { kind: "full disk"; machine: string; forMs: number }
 );
 
 /** What a model server does instead of serving. */
@@ -41,6 +55,7 @@ export interface Plan {
   agents: { name: string; model: string; slots: number }[];
   clients: string[];
   requests: PlannedRequest[];
+  changes: PlannedChange[];
   faults: Fault[];
   /** when the last fault has ended and everything may recover */
   healMs: number;
@@ -125,8 +140,9 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
         return { kind, atMs, machine: oneOf(all), nth: below(1_000) };
       case "cut":
         return { kind, atMs, one: machine, other: oneOf(all), forMs };
-      case "freeze":
       case "kill":
+        return { kind, atMs, machine, forMs, isPowerCut: false };
+      case "freeze":
       case "stop":
         return { kind, atMs, machine, forMs };
       case "slow network":
@@ -137,14 +153,33 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
         const moods = ["down", "overloaded", "loading", "breaks", "unauthorised"] as const;
         return { kind, atMs, machine: oneOf(agents).name, mood: oneOf(moods), forMs };
       }
+      case "full disk":
+      case "slow directory":
+        throw new Error(`${kind} is drawn below`);
       case "no directory":
         return { kind, atMs, machine: oneOf(hubs), forMs };
     }
   });
   for (const request of requests) if (random() < 0.1) request.tokenBytes = below(20_000);
+  const changes = Array.from({ length: below(5) }, (_, index): PlannedChange => {
+    const atMs = loadFromMs + below(loadMs);
+    const kind = oneOf(["room", "alias"] as const);
+    return { atMs, hub: below(hubs.length), kind, name: `${kind}-${index}` };
+  });
+  for (const fault of faults) if (fault.kind === "kill") fault.isPowerCut = random() < 0.5;
+  // Hubs of a cluster keep their rooms in the directory.
+  if (hubs.length === 1 && random() < 0.2) {
+    const [atMs, forMs] = [loadFromMs + below(loadMs), below(oneOf(bounds.faultMs))];
+    faults.push({ kind: "full disk", atMs, machine: oneOf(hubs), forMs });
+  }
+  if (hubs.length > 1 && random() < 0.3) {
+    const [atMs, forMs] = [loadFromMs + below(loadMs), below(oneOf(bounds.faultMs))];
+    const [mostMs, lossRate] = [1 + below(oneOf([300, 3_000, 10_000])), oneOf([0, 0, 0.1, 0.5])];
+    faults.push({ kind: "slow directory", atMs, machine: oneOf(hubs), mostMs, lossRate, forMs });
+  }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;
-  return { seed, hubs, agents, clients, requests, faults, healMs };
+  return { seed, hubs, agents, clients, requests, changes, faults, healMs };
 }
 
 function names(kind: string, count: number): string[] {

@@ -6,15 +6,12 @@ const run = fileURLToPath(new URL("run.ts", import.meta.url));
 
 const flags = ["--conditions=@roomhub/source", "--disable-warning=ExperimentalWarning"];
 
-/** Histories that hold, since they are among the sixty or run below, and do not with a defect. */
+/** Histories that hold, since they are among those run here or by `npm test`, and do not with a defect. */
 const planted = [
   { name: "a slot is freed twice", seed: 1 },
   { name: "an event is sent twice", seed: 1 },
-  {
-    name: "an end is published once more by the hub of the client (once)",
-    seed: 356,
-    only: ["--faults", "1,3"],
-  },
+  { name: "an fsync of a file is left out", seed: 75, only: ["--short"] },
+  { name: "a room is confirmed before it is stored", seed: 138, only: ["--short"] },
 ];
 
 describe("the simulation", () => {
@@ -28,11 +25,6 @@ describe("the simulation", () => {
     const { stdout, exitCode } = await simulate("60", "1", "--quiet");
     expect(stdout).toMatch(/^60 histories, .*: 0 failed, /);
     expect(exitCode).toBe(0);
-  });
-
-  test("finds nothing in seed 356, whose request once had two ends", async () => {
-    const { stdout } = await simulate("1", "356", "--faults", "1,3");
-    expect(stdout).toContain(": 0 failed, ");
   });
 
   test.each(planted)("notices in seed $seed that $name", async ({ name, seed, only = [] }) => {

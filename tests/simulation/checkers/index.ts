@@ -1,4 +1,5 @@
 import type { History } from "../history.ts";
+import { acknowledgedIsThere } from "./acknowledged.ts";
 import { bytesAreTheServers } from "./bytes.ts";
 import { eventsInOneOrder } from "./events.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
@@ -23,6 +24,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "nothing waits beside a free slot": nothingWaitsBesideAFreeSlot,
   "no stream just closes": noStreamJustCloses,
   "leaving cancels": leavingCancels,
+  "what was confirmed is there": acknowledgedIsThere,
   "everything recovers": everythingRecovered,
   "nothing spins": nothingSpins,
   "nothing is thrown": nothingWasThrown,

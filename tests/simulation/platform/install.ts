@@ -1,18 +1,22 @@
 import crypto from "node:crypto";
+import fsPromises from "node:fs/promises";
 import http from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";
 import os from "node:os";
 import timersPromises from "node:timers/promises";
+import { type Disk, diskRoot } from "./disk.ts";
 import type { Network } from "./network.ts";
 import { realSetImmediate } from "./real.ts";
 import { simulatedFetch } from "./simulated-fetch.ts";
-import type { Scheduled, Scheduler } from "./scheduler.ts";
+import type { Machine, Scheduled, Scheduler } from "./scheduler.ts";
 
 /** What stands behind the globals of this process while a history runs. */
 export interface Platform {
   scheduler: Scheduler;
   network: Network;
+  /** of the machines that have one */
+  disks: ReadonlyMap<Machine, Disk>;
 }
 
 const real = {
@@ -126,6 +130,7 @@ export function installPlatform(): void {
   replaceRandomness();
   replaceSockets();
   replaceInterfaces();
+  replaceFiles();
   globalThis.fetch = (input, init) =>
     active() === undefined ? real.fetch(input, init) : simulatedFetch(input as string, init ?? {});
   AbortSignal.timeout = (ms) => {
@@ -182,6 +187,14 @@ function replaceTimers(): void {
 
 function replaceClocks(): void {
   performance.now = () => active()?.scheduler.nowMs ?? real.monotonicMs();
+  const { timeOrigin } = performance;
+  // By it a hub distinguishes the processes that had its lock.
+  Object.defineProperty(performance, "timeOrigin", {
+    get: () => {
+      const now = active();
+      return now === undefined ? timeOrigin : epochMs + now.scheduler.machine.startedMs;
+    },
+  });
   const wallMs = (): number => {
     const now = active();
     if (now === undefined) return real.now();
@@ -300,4 +313,22 @@ function replaceInterfaces(): void {
     const { address } = now.scheduler.machine;
     return { lo: [interfaceAt("127.0.0.1")], eth0: [interfaceAt(address)] };
   };
+}
+
+/** What is below {@link diskRoot} is on the disk of the machine. */
+function replaceFiles(): void {
+  const names = [
+    ...(["mkdir", "readdir", "readFile", "writeFile", "stat", "lstat"] as const),
+    ...(["rename", "link", "unlink", "open"] as const),
+  ];
+  for (const name of names) {
+    const realCall = fsPromises[name] as (path: string, ...rest: unknown[]) => unknown;
+    const call = (path: string, ...rest: unknown[]): unknown => {
+      const now = active();
+      const disk = now?.disks.get(now.scheduler.machine);
+      if (disk === undefined || !path.startsWith(diskRoot)) return realCall(path, ...rest);
+      return (disk.calls[name] as typeof realCall)(path, ...rest);
+    };
+    Object.assign(fsPromises, { [name]: call });
+  }
 }

@@ -42,7 +42,11 @@ export class Network {
   /** Once the history is over: servers and parsers of `node:http` stay in memory until they are closed. */
   close(): void {
     for (const socket of this.#open) socket.forget();
-    for (const server of this.#servers) server.close();
+    for (const server of this.#servers) {
+      // What waits for its end would run in the next history.
+      server.removeAllListeners();
+      server.close();
+    }
   }
 
   get machines(): Iterable<Machine> {
@@ -161,6 +165,7 @@ export class Network {
       accepted.joinTo(socket);
       socket.joinTo(accepted);
       scheduler.schedule(to, this.latencyMs(to, from), "accept", () => {
+        if (accepted.destroyed) return;
         accepted.isConnected();
         listener.server.emit("connection", accepted);
       });
@@ -431,7 +436,9 @@ export class SimulatedSocket extends Duplex {
   #onReset(): void {
     if (this.destroyed) return;
     this.#hasSentEnd = true;
-    this.destroy(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+    const error = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+    // One that its server has not accepted yet is lost without a word.
+    this.destroy(this.connecting ? undefined : error);
   }
 
   #deliver(): void {

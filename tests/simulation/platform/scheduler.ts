@@ -8,6 +8,8 @@ export class Machine {
   readonly address: string;
   /** grows with each kill: what an earlier process left in the queue is dropped */
   boot = 0;
+  /** when its process began, on the simulation's clock */
+  startedMs = 0;
   frozenUntilMs = 0;
   /** what its wall clock is ahead of the simulation's */
   wallOffsetMs = 0;

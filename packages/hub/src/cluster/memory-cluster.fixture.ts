@@ -20,6 +20,8 @@ interface MemoryDirectoryOptions {
   every?: (intervalMs: number, action: () => void) => () => void;
   /** Delivers what this hub is to see, later and in order; a test may hold it back. */
   deliver?: (action: () => void) => void;
+  /** Carries a call to the directory, and its reply back. A test may delay either, or lose the reply and throw. */
+  call?: <Result>(action: () => Result) => Promise<Result>;
   onWarning?: (message: string) => void;
 }
 
@@ -28,6 +30,8 @@ export interface MemoryDirectory extends ClusterDirectory {
   cutOff(): void;
   /** What changed meanwhile is reported, then it is up. */
   heal(): void;
+  /** As when its process is killed: it changes nothing anymore, and its hub sees nothing, not even that. */
+  killed(): void;
 }
 
 export function createMemoryCluster(): MemoryCluster {
@@ -100,6 +104,7 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
         return () => clearInterval(timer);
       },
       deliver: queueMicrotask,
+      call: async (action) => action(),
       onWarning: () => {},
       ...options,
     };
@@ -131,6 +136,11 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
   heal(): void {
     this.#isCutOff = false;
     if (this.listener !== undefined && !this.#isClosed && !this.isUp) this.#connect(() => {});
+  }
+
+  killed(): void {
+    this.#isClosed = true;
+    this.#disconnect();
   }
 
   entryChanged(kind: WatchedKind, entry: StoredEntry): void {
@@ -171,8 +181,12 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
   protected override beat(): void {
     const next = this.isUp ? this.nextBeat() : undefined;
     if (next === undefined) return;
-    const revision = this.#shared.change("hubs", next.key, next.text, undefined) ?? 0;
-    this.#beat = { key: next.key, revision };
+    const store = () => {
+      const revision = this.#shared.change("hubs", next.key, next.text, undefined) ?? 0;
+      this.#beat = { key: next.key, revision };
+    };
+    // The next one is as good.
+    this.#options.call(store).catch(() => {});
   }
 
   protected override warn(message: string): void {
@@ -185,8 +199,7 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
     text: string,
     expectedRevision: number | undefined,
   ): Promise<number | undefined> {
-    this.#refuseWhenCutOff();
-    return this.#shared.change(kind, key, text, expectedRevision);
+    return this.#call(() => this.#shared.change(kind, key, text, expectedRevision));
   }
 
   protected override async delete(
@@ -194,23 +207,28 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
     key: string,
     expectedRevision: number | undefined,
   ): Promise<boolean> {
-    this.#refuseWhenCutOff();
-    if (expectedRevision === 0) return false;
-    return this.#shared.change(kind, key, undefined, expectedRevision) !== undefined;
+    const change = () => this.#shared.change(kind, key, undefined, expectedRevision);
+    return this.#call(() => (expectedRevision === 0 ? false : change() !== undefined));
   }
 
   protected override async read(
     kind: EntryKind,
     key: string,
   ): Promise<{ text: string; revision: number } | undefined> {
-    this.#refuseWhenCutOff();
-    return this.#shared.read(kind, key);
+    return this.#call(() => this.#shared.read(kind, key));
   }
 
   protected override async list(kind: EntryKind, key: string): Promise<string[]> {
+    const entries = await this.#call(() => this.#shared.list(kind));
+    return entries.filter((entry) => entry.key.startsWith(`${key}.`)).map(({ text }) => text ?? "");
+  }
+
+  async #call<Result>(action: () => Result): Promise<Result> {
     this.#refuseWhenCutOff();
-    const entries = this.#shared.list(kind).filter((entry) => entry.key.startsWith(`${key}.`));
-    return entries.map(({ text }) => text ?? "");
+    const result = await this.#options.call(action);
+    // The reply was on its way when the network was cut.
+    this.#refuseWhenCutOff();
+    return result;
   }
 
   #refuseWhenCutOff(): void {
