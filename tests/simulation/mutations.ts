@@ -74,7 +74,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a home ignores a higher epoch",
     file: "packages/hub/src/cluster/homes/room-home.ts",
-    before: "return epochOf(state) < input.epoch ? verify(state, input.epoch) : stay(state);",
+    before: "return isNews(state, input.epoch) ? verify(state, input.epoch) : stay(state);",
     after: "return stay(state);",
   },
   {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { advance, type HomeEvent, type HomeRecord, NO_RECORD } from "./home-record.ts";
+import { advance, mayConfirm, type HomeEvent, type HomeRecord, NO_RECORD } from "./home-record.ts";
 import type { StoredHome } from "./room-home.ts";
 
 const self = { hubId: "a", bootId: "a1" };
@@ -24,6 +24,17 @@ test("only the reply to the latest read of a room counts", () => {
   expect(late.record).toMatchObject({ state: { stored: undefined }, read: { number: 2 } });
   const latest = after(...begun, { kind: "replied", read: 2, stored: other });
   expect(latest.record).toMatchObject({ state: { stored: other }, read: undefined });
+});
+
+test("a reply that is older than what the watch reported meanwhile is no reason to be the home again", () => {
+  const named: StoredHome = { home: { ...self, epoch: 1 }, revision: 1 };
+  const { record, reads } = after(
+    { kind: "look" },
+    { kind: "stored", stored: other, isRead: false },
+    { kind: "replied", read: 1, stored: named },
+  );
+  expect(record.state).toMatchObject({ kind: "elsewhere", stored: other });
+  expect(reads).toEqual([1, 3]);
 });
 
 test("a reply that was on its way while this process was suspended does not count", () => {
@@ -57,4 +68,21 @@ test("registrations that could not be read are read by the next retry, unless th
   const lost = after(...failed, { kind: "stored", stored: other, isRead: false });
   expect(lost.record.unloaded).toBe(undefined);
   expect(advance(lost.record, retry, self, 9).effects).toEqual([]);
+});
+
+test("a registration is confirmed by the home that has it, and by the one that got it with the snapshot", () => {
+  const [home, next] = [
+    { ...self, epoch: 4 },
+    { ...other.home, epoch: 5 },
+  ];
+  const given: HomeRecord = { ...NO_RECORD, given: 5 };
+  expect(mayConfirm(NO_RECORD, home, self, 4)).toBe(true);
+  expect(mayConfirm(NO_RECORD, next, self, 4)).toBe(false);
+  expect(mayConfirm(given, next, self, 4)).toBe(true);
+});
+
+test("a registration is not confirmed by a later home of the same hub, which may have read without it", () => {
+  expect(mayConfirm(NO_RECORD, { ...self, epoch: 6 }, self, 4)).toBe(false);
+  const givenLater: HomeRecord = { ...NO_RECORD, given: 7 };
+  expect(mayConfirm(givenLater, { ...other.home, epoch: 7 }, self, 4)).toBe(false);
 });

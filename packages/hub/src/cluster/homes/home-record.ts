@@ -1,5 +1,6 @@
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import {
+  entryOf,
   type Home,
   type HomeCommand,
   type HomeInput,
@@ -16,8 +17,11 @@ import {
  */
 export interface HomeRecord {
   state: RoomHomeState;
-  /** The latest look at the directory: an earlier reply may be older than its cause. A failed one is repeated by `retry`. */
-  read: { number: number; hasFailed: boolean } | undefined;
+  /**
+   * The latest look at the directory: an earlier reply may be older than its cause. A failed one is repeated by `retry`.
+   * `isOvertaken`: the watch has reported an entry since.
+   */
+  read: { number: number; hasFailed: boolean; isOvertaken: boolean } | undefined;
   /** The registrations could not be read; `fromOffer`: the snapshot could not be taken. */
   unloaded: { fromOffer: boolean } | undefined;
   /** A write was refused since the last `retry`. */
@@ -70,12 +74,15 @@ export function advance(
       return record.read === undefined ? read(still(record), number) : still(record);
     case "replied": {
       if (record.read?.number !== event.read) return still(record);
+      // What is older than a report may have been on its way before it.
+      if (record.read.isOvertaken && (event.stored?.home.epoch ?? 0) < entryOf(record.state))
+        return read(still(record), number);
       const input = { kind: "stored", stored: event.stored, isRead: true } as const;
       return step({ ...record, read: undefined }, input);
     }
     case "unread":
       if (record.read?.number !== event.read) return still(record);
-      return still({ ...record, read: { number: event.read, hasFailed: true } });
+      return still({ ...record, read: { ...record.read, hasFailed: true } });
     case "taken":
       return isLoading(record, event.epoch) ? step(record, { kind: "loaded" }) : still(record);
     case "untaken":
@@ -92,6 +99,8 @@ export function advance(
       const turn = step(isReading ? { ...record, read: undefined } : record, event);
       return isReading && turn.record.read === undefined ? read(turn, number) : turn;
     }
+    case "stored":
+      return step(event.isRead ? record : overtake(record), event);
     default:
       return step(record, event);
   }
@@ -113,10 +122,18 @@ export function isLoading({ state }: HomeRecord, epoch: number): boolean {
 
 /**
  * Whether a registration may be confirmed that was written before the directory named this home: a hub that took the room
- * over may have read without it.
+ * over may have read without it, also this one.
+ *
+ * @param since - the epoch of the home that has it
  */
-export function mayConfirm({ given }: HomeRecord, home: Home, self: HubIdentity): boolean {
-  return isSame(home, self) || given === home.epoch;
+export function mayConfirm(
+  { given }: HomeRecord,
+  home: Home,
+  self: HubIdentity,
+  since: number | undefined,
+): boolean {
+  if (home.epoch === since) return isSame(home, self);
+  return given === home.epoch && since !== undefined && home.epoch === since + 1;
 }
 
 function stepRecord(
@@ -139,7 +156,7 @@ function stepRecord(
   for (const command of commands) {
     if (command.kind === "load") next.unloaded = undefined;
     if (command.kind === "notify") next.given = command.stored.home.epoch;
-    if (command.kind === "read") next.read = { number, hasFailed };
+    if (command.kind === "read") next.read = { number, hasFailed, isOvertaken: false };
     if (command.kind !== "read") effects.push(command);
     else if (!hasFailed) effects.push({ kind: "read", number });
   }
@@ -164,9 +181,15 @@ function repeat(turn: HomeTurn, number: number): HomeTurn {
 
 function read({ record, effects }: HomeTurn, number: number): HomeTurn {
   return {
-    record: { ...record, read: { number, hasFailed: false } },
+    record: { ...record, read: { number, hasFailed: false, isOvertaken: false } },
     effects: [...effects, { kind: "read", number }],
   };
+}
+
+function overtake(record: HomeRecord): HomeRecord {
+  return record.read === undefined
+    ? record
+    : { ...record, read: { ...record.read, isOvertaken: true } };
 }
 
 function still(record: HomeRecord): HomeTurn {

@@ -81,8 +81,8 @@ export class HomeStates {
   }
 
   /** As the pure `mayConfirm`. */
-  mayConfirm(code: string, home: Home): boolean {
-    return mayConfirm(this.#record(code), home, this.#options.self);
+  mayConfirm(code: string, home: Home, since: number | undefined): boolean {
+    return mayConfirm(this.#record(code), home, this.#options.self, since);
   }
 
   /** A look at the directory is under way. */

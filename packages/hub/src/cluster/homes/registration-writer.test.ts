@@ -66,6 +66,7 @@ async function openHome() {
     homes: {
       placeOf: () => (state.isElsewhere ? elsewhere : { kind: "here", epoch: 1 }),
       isLeaving: () => state.isElsewhere,
+      epochHere: () => 1,
       async confirm() {
         if (!directory.isUp) throw new DirectoryUnavailable("away");
         if (state.isElsewhere) throw new HubError("peer_unavailable", "The room has another home.");

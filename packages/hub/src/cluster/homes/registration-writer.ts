@@ -11,7 +11,7 @@ export interface RegistrationWriterOptions {
   registry: Pick<Registry, "findRoom" | "participants">;
   /** A participant as it is stored now. */
   encode: (participant: Participant) => StoredRegistration;
-  homes: Pick<RoomHomes, "placeOf" | "isLeaving" | "confirm">;
+  homes: Pick<RoomHomes, "placeOf" | "isLeaving" | "epochHere" | "confirm">;
   /** epoch ms */
   wallMs: () => number;
   reportBug: (error: unknown) => void;
@@ -58,9 +58,10 @@ export class RegistrationWriter {
     this.#mark({ roomCode, id });
     const next = this.#next.get(key);
     if (next !== undefined) return next;
+    const since = this.#options.homes.epochHere(roomCode);
     const written = this.#writes.run(key, () => {
       this.#next.delete(key);
-      return this.#write({ roomCode, id });
+      return this.#write({ roomCode, id }, since);
     });
     this.#next.set(key, written);
     // Not every caller waits for it; a HubError is for those that do.
@@ -104,7 +105,7 @@ export class RegistrationWriter {
     this.#unstored.set(keyOf({ roomCode, id }), { roomCode, id });
   }
 
-  async #write(registered: Registered): Promise<void> {
+  async #write(registered: Registered, since: number | undefined): Promise<void> {
     const { homes } = this.#options;
     const { roomCode } = registered;
     this.#unstored.delete(keyOf(registered));
@@ -112,7 +113,7 @@ export class RegistrationWriter {
       // Another home's registrations are that hub's.
       if (homes.placeOf(roomCode).kind !== "there") await this.#store(registered);
       // A hub that lost the room while it wrote may have written after the next home had read.
-      await homes.confirm(roomCode);
+      await homes.confirm(roomCode, since);
     } catch (error) {
       if (!(error instanceof DirectoryUnavailable)) throw error;
       // The participant is served meanwhile: what is acknowledged now is written later.

@@ -23,7 +23,7 @@ const states = {
     offer: { from: older.home, number: 1 },
     seen: 3,
   },
-  taking: { kind: "taking", wanted: own.home, over: older },
+  taking: { kind: "taking", wanted: own.home, over: older, offer: undefined },
   loading: { kind: "loading", stored: own },
   home: { kind: "home", stored: own, isRestoring: false },
   restoring: { kind: "home", stored: own, isRestoring: true },
@@ -80,7 +80,7 @@ const table: Record<keyof typeof states, Outcome> = {
     "newer epoch": "elsewhere: read",
   },
   offered: {
-    wanted: "taking: write 4 over 30",
+    wanted: "taking: write 5 over 30",
     "own entry read": "loading: load the snapshot",
     "own entry watched": "loading: load the snapshot",
     "newer entry watched": "elsewhere",
@@ -214,6 +214,20 @@ test("a snapshot does not outlive the home that offered it", () => {
   expect(commands).toEqual([{ kind: "load", fromOffer: false }]);
 });
 
+test("a hub that takes a room which was offered to it is not taken for one that got the snapshot", () => {
+  const offer = { from: older.home, number: 1 };
+  const taking = stepHome(states.offered, { kind: "wanted" }, self).state;
+  expect(taking).toMatchObject({ wanted: { epoch: older.home.epoch + 2 }, offer });
+  // The home was faster.
+  const given: StoredHome = { home: { ...self, epoch: 4 }, revision: 40 };
+  const { commands } = stepHome(taking, { kind: "stored", stored: given, isRead: false }, self);
+  expect(commands).toEqual([{ kind: "load", fromOffer: true }]);
+  // This hub was: the home does not confirm what the snapshot alone has.
+  const taken: StoredHome = { home: { ...other, epoch: 6 }, revision: 50 };
+  const late = stepHome(states.giving, { kind: "stored", stored: taken, isRead: false }, self);
+  expect(late.commands.map(({ kind }) => kind)).toEqual(["yield"]);
+});
+
 test("a home whose epoch the directory has lost takes an epoch above the one that was seen", () => {
   const verifying = stepHome(states.home, { kind: "newerEpoch", epoch: 9 }, self).state;
   const { state, commands } = stepHome(
@@ -223,6 +237,13 @@ test("a home whose epoch the directory has lost takes an epoch above the one tha
   );
   expect(commands).toEqual([{ kind: "write", home: { ...self, epoch: 10 }, expected: 40 }]);
   expect(state.kind).toBe("taking");
+});
+
+test("a home that looks at the directory begins no second look for the same epoch", () => {
+  const first = stepHome(states.home, { kind: "newerEpoch", epoch: 9 }, self);
+  expect(first.commands).toEqual([{ kind: "read" }]);
+  expect(stepHome(first.state, { kind: "newerEpoch", epoch: 9 }, self).commands).toEqual([]);
+  expect(stepHome(first.state, { kind: "newerEpoch", epoch: 10 }, self).commands).toHaveLength(1);
 });
 
 test("a late report of an entry with a lower epoch changes nothing", () => {

@@ -18,7 +18,7 @@ import type { HubIdentity } from "../../domain/hub-identity.ts";
  * confirms a registration only when the directory still names it after the registration is written.
  */
 export interface Home extends HubIdentity {
-  /** rises by one with each change of home, from 1 */
+  /** rises with each change of home, from 1 */
   epoch: number;
 }
 
@@ -42,8 +42,8 @@ export type RoomHomeState =
    * `seen`: the highest epoch known of, which may be of an entry that the directory has lost.
    */
   | { kind: "elsewhere"; stored: StoredHome | undefined; offer: Offer | undefined; seen: number }
-  /** A write that names this hub has no outcome yet. */
-  | { kind: "taking"; wanted: Home; over: StoredHome | undefined }
+  /** A write that names this hub has no outcome yet. `offer`: as elsewhere, since the home may have named this hub first. */
+  | { kind: "taking"; wanted: Home; over: StoredHome | undefined; offer: Offer | undefined }
   /** This hub is the home and reads the room's registrations. */
   | { kind: "loading"; stored: StoredHome }
   /** `isRestoring`: the directory lost the entry, and a write brings it back. */
@@ -115,11 +115,18 @@ export function destination(state: RoomHomeState): "here" | "home" | "wait" {
   return state.kind === "elsewhere" && state.stored !== undefined ? "home" : "wait";
 }
 
+/** The room goes to another hub, or is there: what has not begun begins there. */
+export function isLeaving({ kind }: RoomHomeState): boolean {
+  return kind !== "home" && kind !== "verifying";
+}
+
 /** What follows for this hub. Inputs that do not concern the state change nothing. */
 export function stepHome(state: RoomHomeState, input: HomeInput, self: HubIdentity): HomeStep {
   switch (input.kind) {
     case "wanted":
-      return state.kind === "elsewhere" ? take(state.stored, state.seen, self) : stay(state);
+      return state.kind === "elsewhere"
+        ? take(state.stored, state.seen, self, state.offer)
+        : stay(state);
     case "stored":
       return learn(state, input.stored, input.isRead, self);
     case "written":
@@ -151,14 +158,21 @@ export function stepHome(state: RoomHomeState, input: HomeInput, self: HubIdenti
     case "offered":
       return considerOffer(state, input.offer);
     case "newerEpoch":
-      return epochOf(state) < input.epoch ? verify(state, input.epoch) : stay(state);
+      return isNews(state, input.epoch) ? verify(state, input.epoch) : stay(state);
   }
 }
 
-function take(over: StoredHome | undefined, seen: number, self: HubIdentity): HomeStep {
-  const wanted = { ...self, epoch: Math.max(over?.home.epoch ?? 0, seen) + 1 };
+/** The epoch of an offer is left out: it means that the room comes with its snapshot. */
+function take(
+  over: StoredHome | undefined,
+  seen: number,
+  self: HubIdentity,
+  kept?: Offer,
+): HomeStep {
+  const offered = kept === undefined ? 0 : kept.from.epoch + 1;
+  const wanted = { ...self, epoch: Math.max(over?.home.epoch ?? 0, seen, offered) + 1 };
   return {
-    state: { kind: "taking", wanted, over },
+    state: { kind: "taking", wanted, over, offer: kept },
     commands: [{ kind: "write", home: wanted, expected: over?.revision ?? 0 }],
   };
 }
@@ -195,6 +209,11 @@ function considerOffer(state: RoomHomeState, offer: Offer): HomeStep {
 /** Offers may arrive after later ones of the same home. */
 function isNewer(kept: Offer | undefined, offer: Offer): boolean {
   return kept !== undefined && isSame(kept.from, offer.from) && kept.number > offer.number;
+}
+
+/** A look that is under way for this epoch must not begin again with every request that has seen it: it would never end. */
+function isNews(state: RoomHomeState, epoch: number): boolean {
+  return epoch > (state.kind === "verifying" ? state.seen : epochOf(state));
 }
 
 function verify(state: RoomHomeState, seen: number): HomeStep {
@@ -278,9 +297,9 @@ function learnWhileTaking(
   self: HubIdentity,
 ): HomeStep {
   const seen = state.wanted.epoch - 1;
-  if (stored?.revision !== state.over?.revision) return follow(stored, undefined, seen, self);
+  if (stored?.revision !== state.over?.revision) return follow(stored, state.offer, seen, self);
   // Not written yet, perhaps never: of two writes over one revision, one happens.
-  return isRead ? take(state.over, seen, self) : stay(state);
+  return isRead ? take(state.over, seen, self, state.offer) : stay(state);
 }
 
 function learnWhileGiving(
@@ -294,7 +313,10 @@ function learnWhileGiving(
   if (isSameHome(stored.home, own.home)) {
     return isRead ? give({ stored, to: state.to }) : stay(state);
   }
-  return isSame(stored.home, self) ? serve(stored) : yieldTo(stored, true);
+  if (isSame(stored.home, self)) return serve(stored);
+  // A hub that took the room by itself did so without the snapshot.
+  const isGift = isSame(stored.home, state.to) && stored.home.epoch === own.home.epoch + 1;
+  return yieldTo(stored, isGift);
 }
 
 function learnAsHome(
@@ -354,7 +376,7 @@ function isWriting({ kind }: RoomHomeState): boolean {
 }
 
 /** Epoch of the entry that this hub last knew of, 0 without one. */
-function entryOf(state: RoomHomeState): number {
+export function entryOf(state: RoomHomeState): number {
   return (state.kind === "taking" ? state.over : state.stored)?.home.epoch ?? 0;
 }
 

@@ -193,7 +193,7 @@ describe("a home that was never heard of", () => {
 describe("a registration that a home has written", () => {
   test("is confirmed when the directory still names this hub", async () => {
     const { world, a } = await aHome();
-    const confirmed = a.homes.confirm("R1");
+    const confirmed = a.homes.confirm("R1", 1);
     await world.run(50);
     expect(await confirmed).toBe(undefined);
   });
@@ -205,7 +205,7 @@ describe("a registration that a home has written", () => {
     world.request(b, "R1");
     await world.run(5_000);
     a.resume();
-    const confirmed = expect(a.homes.confirm("R1")).rejects.toThrow("cannot be reached");
+    const confirmed = expect(a.homes.confirm("R1", 1)).rejects.toThrow("cannot be reached");
     await world.run(100);
     await confirmed;
     expect(a.lost).toEqual(["R1 2"]);
@@ -214,7 +214,7 @@ describe("a registration that a home has written", () => {
   test("is written again when the directory has lost the room's entry", async () => {
     const { world, a } = await aHome();
     await world.server.deleteHome("R1", (await world.server.readHome("R1"))?.revision ?? 0);
-    const confirmed = expect(a.homes.confirm("R1")).rejects.toThrow(DirectoryUnavailable);
+    const confirmed = expect(a.homes.confirm("R1", 1)).rejects.toThrow(DirectoryUnavailable);
     await world.run(100);
     await confirmed;
     expect(await world.server.readHome("R1")).toMatchObject({ home: { ...a.self, epoch: 1 } });

@@ -271,12 +271,12 @@ describe("a room that is handed over", () => {
     const { world, a, b, c } = await aHome();
     void a.homes.handOver("R1", b.self);
     await world.run(200);
-    const confirmed = a.homes.confirm("R1");
+    const confirmed = a.homes.confirm("R1", 1);
     await world.run(50);
     await confirmed;
     void b.homes.handOver("R1", c.self);
     await world.run(200);
-    const late = expect(a.homes.confirm("R1")).rejects.toThrow("cannot be reached");
+    const late = expect(a.homes.confirm("R1", 1)).rejects.toThrow("cannot be reached");
     await world.run(50);
     await late;
   });

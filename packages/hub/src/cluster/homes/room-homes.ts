@@ -9,7 +9,14 @@ import {
 import type { RollCall } from "../hubs/roll-call.ts";
 import { EnteredRequests } from "./entered-requests.ts";
 import { type HomeHooks, HomeStates, type HomeStatesOptions } from "./home-states.ts";
-import { epochOf, type Home, isSame, type Offer, type RoomHomeState } from "./room-home.ts";
+import {
+  epochOf,
+  type Home,
+  isLeaving,
+  isSame,
+  type Offer,
+  type RoomHomeState,
+} from "./room-home.ts";
 import { rankHubs, Takeover } from "./takeover.ts";
 import { unavailable, Waiting } from "./waiting.ts";
 
@@ -106,15 +113,15 @@ export class RoomHomes {
 
   /** The room goes from here to another hub, or has gone: what has not begun begins there. */
   isLeaving(code: string): boolean {
-    const { kind } = this.#states.of(code);
-    return kind !== "home" && kind !== "verifying";
+    return isLeaving(this.#states.of(code));
   }
 
   /** Whether this hub still keeps what came with an offer of that home. */
   keepsOffer(code: string, from: Home): boolean {
     const state = this.#states.of(code);
     if (state.kind === "loading") return state.stored.home.epoch === from.epoch + 1;
-    return state.kind === "elsewhere" && state.offer?.from.epoch === from.epoch;
+    const mayCome = state.kind === "elsewhere" || state.kind === "taking";
+    return mayCome && state.offer?.from.epoch === from.epoch;
   }
 
   /**
@@ -135,14 +142,15 @@ export class RoomHomes {
    * Resolves when the directory still names this hub, or the one that it handed the room to: asked after a registration was
    * written and before it is confirmed, since a hub that took the room over may have read without it.
    *
+   * @param since - {@link epochHere} when it came
    * @throws HubError `peer_unavailable` when it names another one
    * @throws DirectoryUnavailable also when it has lost the entry, which is written again
    */
-  async confirm(code: string): Promise<void> {
+  async confirm(code: string, since: number | undefined): Promise<void> {
     const stored = await this.#options.directory.readHome(code);
     this.#states.step(code, { kind: "stored", stored, isRead: false });
     if (stored === undefined) throw new DirectoryUnavailable(`the home of room ${code} was lost`);
-    if (!this.#states.mayConfirm(code, stored.home)) throw unavailable(code);
+    if (!this.#states.mayConfirm(code, stored.home, since)) throw unavailable(code);
   }
 
   /** What the directory reports. */

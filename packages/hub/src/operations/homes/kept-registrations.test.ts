@@ -29,6 +29,7 @@ async function openHub(cluster: MemoryCluster = createMemoryCluster()) {
     homes: {
       placeOf: () => ({ kind: "here", epoch: 1 }),
       isLeaving: () => isLeaving,
+      epochHere: () => 1,
       confirm: async () => {},
     },
     wallMs: context.wallMs,

@@ -1,0 +1,14 @@
+import { describe, expect, test } from "vitest";
+import { explore } from "./explore.ts";
+import { leaseMachine } from "./lease/machine.ts";
+import { deepScenarios } from "./lease/scenarios.ts";
+
+describe("in every order of what can happen, a room has one home that knows its agents, and in the end has a home", () => {
+  test.each(deepScenarios)(
+    "with $name",
+    ({ budget }) => {
+      expect(explore(leaseMachine(budget)).found).toBe(undefined);
+    },
+    300_000,
+  );
+});
