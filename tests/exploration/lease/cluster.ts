@@ -421,5 +421,5 @@ const callKinds = new Set(
 );
 
 function withIds(ids: string, more: string): string {
-  return [...new Set([...ids, ...more])].sort().join("");
+  return [...new Set((ids + more).split(""))].sort().join("");
 }

@@ -174,7 +174,7 @@ function problemOf({ hubs, stored, acknowledged, problem }: ClusterState): strin
       stored?.home.hubId === hubId && stored.home.bootId === bootId && stored.home.epoch === epoch;
     if (!isNamed && known === stored?.revision)
       return `${hubId} serves the room although it has seen that another hub is its home`;
-    if (isNamed && ![...acknowledged].every((id) => ids.includes(id)))
+    if (isNamed && !acknowledged.split("").every((id) => ids.includes(id)))
       return `${hubId} is the home, and lacks an agent whose registration was acknowledged`;
   }
   return undefined;
