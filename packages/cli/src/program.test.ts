@@ -175,6 +175,14 @@ test.each([
   },
 );
 
+test("the help lists commands that it does not load with the arguments and names that they have", async () => {
+  const { context } = makeWorld();
+  const loaded = await createProgram(context);
+  const listed = await createProgram(context, undefined, ["--help"]);
+  expect(listed.helpInformation()).toBe(loaded.helpInformation());
+  expect(listed.commands.every(({ options }) => options.length === 0)).toBe(true);
+});
+
 test("the commands that other programs' words lead to exist", async () => {
   const world = makeWorld();
   const program = await createProgram(world.context);

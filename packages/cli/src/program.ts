@@ -41,57 +41,141 @@ type LoadCommand = (
 ) => Promise<(program: Command, context: CliContext) => void>;
 
 /**
- * The commands under the headings of the help, in its order, `|` between a name and its alias. Only the requested one is
- * loaded, since loaded code stays in a hub's memory.
+ * The commands under the headings of the help, in its order, as it lists them: `|` between a name and its alias. Only the
+ * requested one is loaded, since loaded code stays in a hub's memory.
  */
-const commandGroups: Record<string, Record<string, LoadCommand>> = {
+const commandGroups: Record<string, Record<string, [description: string, LoadCommand]>> = {
   Share: {
-    up: async () => (await import("./commands/up.ts")).addUpCommand,
-    invite: async () => (await import("./commands/invite.ts")).addInviteCommand,
-    join: async () => (await import("./commands/join.ts")).addJoinCommand,
-    participant: async () => (await import("./commands/participant.ts")).addParticipantCommand,
-    service: async (words) => {
-      const { addServiceCommand } = await import("./commands/service.ts");
-      return (program, context) => addServiceCommand(program, context, words);
-    },
-    leave: async () => (await import("./commands/participants.ts")).addLeaveCommand,
+    up: [
+      "start a hub with a room, and share this machine's model in it",
+      async () => (await import("./commands/up.ts")).addUpCommand,
+    ],
+    "invite [room]": [
+      "print lines and a QR code that bring others into a room",
+      async () => (await import("./commands/invite.ts")).addInviteCommand,
+    ],
+    "join [room]": [
+      "share models of this machine in a room until stopped",
+      async () => (await import("./commands/join.ts")).addJoinCommand,
+    ],
+    participant: [
+      "add or remove an endpoint that the hub calls directly",
+      async () => (await import("./commands/participant.ts")).addParticipantCommand,
+    ],
+    service: [
+      "keep serve or join running in the background, also after a restart",
+      async (words) => {
+        const { addServiceCommand } = await import("./commands/service.ts");
+        return (program, context) => addServiceCommand(program, context, words);
+      },
+    ],
+    "leave <room> <id>": [
+      "remove a participant from a room",
+      async () => (await import("./commands/participants.ts")).addLeaveCommand,
+    ],
   },
   Use: {
-    launch: async (words) => {
-      const { addLaunchCommand } = await import("./commands/launch.ts");
-      return (program, context) => addLaunchCommand(program, context, words);
-    },
-    chat: async () => (await import("./commands/chat.ts")).addChatCommand,
-    env: async () => (await import("./commands/env.ts")).addEnvCommand,
-    models: async () => (await import("./commands/participants.ts")).addModelsCommand,
-    alias: async () => (await import("./commands/alias.ts")).addAliasCommand,
-    route: async () => (await import("./commands/route.ts")).addRouteCommand,
-    bench: async () => (await import("./commands/bench.ts")).addBenchCommand,
+    "launch <program> [room] [args...]": [
+      "start a coding agent with a room's models",
+      async (words) => {
+        const { addLaunchCommand } = await import("./commands/launch.ts");
+        return (program, context) => addLaunchCommand(program, context, words);
+      },
+    ],
+    "chat [room] [prompt]": [
+      "talk to a model of a room, or send one prompt",
+      async () => (await import("./commands/chat.ts")).addChatCommand,
+    ],
+    "env [room]": [
+      "print the variables that point OpenAI and Anthropic clients at a room",
+      async () => (await import("./commands/env.ts")).addEnvCommand,
+    ],
+    "models <room>": [
+      "list the models that requests can name",
+      async () => (await import("./commands/participants.ts")).addModelsCommand,
+    ],
+    "alias <room> [names...]": [
+      "list the names that stand for models of a room, add or remove one",
+      async () => (await import("./commands/alias.ts")).addAliasCommand,
+    ],
+    "route [room] [model]": [
+      "explain where a request would go, without sending one",
+      async () => (await import("./commands/route.ts")).addRouteCommand,
+    ],
+    "bench [room]": [
+      "measure each participant of a room, and what its model can do",
+      async () => (await import("./commands/bench.ts")).addBenchCommand,
+    ],
   },
   Watch: {
-    top: async () => (await import("./watch/top/top.ts")).addTopCommand,
-    monitor: async () => (await import("./watch/monitor/monitor.ts")).addMonitorCommand,
-    participants: async () => (await import("./commands/participants.ts")).addParticipantsCommand,
-    events: async () => (await import("./commands/events.ts")).addEventsCommand,
-    usage: async () => (await import("./watch/report/usage.ts")).addUsageCommand,
-    record: async () => (await import("./watch/record/record.ts")).addRecordCommand,
-    report: async () => (await import("./watch/report/report.ts")).addReportCommand,
+    "top [room]": [
+      "watch a room: participants, running requests, figures, log",
+      async () => (await import("./watch/top/top.ts")).addTopCommand,
+    ],
+    "monitor [room]": [
+      "serve a page that watches a room, and open it in the browser",
+      async () => (await import("./watch/monitor/monitor.ts")).addMonitorCommand,
+    ],
+    "participants <room>": [
+      "list a room's participants and whether they are reachable",
+      async () => (await import("./commands/participants.ts")).addParticipantsCommand,
+    ],
+    "events [room]": [
+      "stream events, one line each; --json prints NDJSON",
+      async () => (await import("./commands/events.ts")).addEventsCommand,
+    ],
+    "usage <room>": [
+      "count requests and tokens per person, participant and model from now on",
+      async () => (await import("./watch/report/usage.ts")).addUsageCommand,
+    ],
+    "record <room>": [
+      "keep the events of a room in a file, one JSON object per line",
+      async () => (await import("./watch/record/record.ts")).addRecordCommand,
+    ],
+    "report <file...>": [
+      "sum up recordings: requests, errors, speed, usage",
+      async () => (await import("./watch/report/report.ts")).addReportCommand,
+    ],
   },
   Operate: {
-    serve: async () => (await import("./commands/serve.ts")).addServeCommand,
-    "room|rooms": async () => (await import("./commands/room.ts")).addRoomCommand,
-    doctor: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
-    health: async () => (await import("./commands/health.ts")).addHealthCommand,
-    hubs: async () => (await import("./commands/hubs.ts")).addHubsCommand,
-    metrics: async () => (await import("./watch/metrics/metrics.ts")).addMetricsCommand,
+    serve: [
+      "run a hub until stopped",
+      async () => (await import("./commands/serve.ts")).addServeCommand,
+    ],
+    "room|rooms": [
+      "create, list and show rooms, import them into a cluster",
+      async () => (await import("./commands/room.ts")).addRoomCommand,
+    ],
+    "doctor [target]": [
+      "check each step between here and a model, and suggest fixes",
+      async () => (await import("./commands/doctor.ts")).addDoctorCommand,
+    ],
+    "health [target]": [
+      "check hub health",
+      async () => (await import("./commands/health.ts")).addHealthCommand,
+    ],
+    hubs: [
+      "list the hubs of a cluster",
+      async () => (await import("./commands/hubs.ts")).addHubsCommand,
+    ],
+    "metrics [room]": [
+      "serve Prometheus metrics of a room, or of the whole hub; or send them over OTLP",
+      async () => (await import("./watch/metrics/metrics.ts")).addMetricsCommand,
+    ],
   },
   Settings: {
-    config: async () => (await import("./commands/config.ts")).addConfigCommand,
-    completion: async () => {
-      const { addCompletionCommand } = await import("./completion/completion-command.ts");
-      return (program, context) =>
-        addCompletionCommand(program, context, () => createProgram(context));
-    },
+    config: [
+      "show the settings of serve and up, and where each value comes from",
+      async () => (await import("./commands/config.ts")).addConfigCommand,
+    ],
+    "completion <shell>": [
+      "print a script that completes commands and options",
+      async () => {
+        const { addCompletionCommand } = await import("./completion/completion-command.ts");
+        return (program, context) =>
+          addCompletionCommand(program, context, () => createProgram(context));
+      },
+    ],
   },
 };
 
@@ -104,13 +188,13 @@ function commandIn(args: readonly string[]): string | undefined {
 /**
  * Creates the command line. Nothing is read or started before an action runs.
  *
- * @param requested - the only command to create; all of them when it is left out or unknown
- * @param words - the command line as it was given
+ * @param requested - the only command to create; all of them when it is unknown
+ * @param words - the command line as it was given; without a command in it, none is loaded: they are only listed
  */
 export async function createProgram(
   context: CliContext,
   requested?: string,
-  words: readonly string[] = [],
+  words?: readonly string[],
 ): Promise<Command> {
   const program = new Command("roomhub")
     .description(
@@ -137,20 +221,32 @@ export async function createProgram(
       checkVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
     });
-  const isChosen = (names: string) => names.split("|").includes(requested ?? "");
+  const isChosen = (usage: string) =>
+    usage
+      .split(" ", 1)[0]
+      ?.split("|")
+      .includes(requested ?? "");
   const isOne = Object.values(commandGroups).flatMap(Object.keys).some(isChosen);
+  const isListing = words !== undefined && requested === undefined;
   for (const [heading, commands] of Object.entries(commandGroups)) {
     program.commandsGroup(`${heading}:`);
-    for (const [names, load] of Object.entries(commands)) {
-      if (isOne ? !isChosen(names) : words[0] === "--version") continue;
-      const addCommand = await load(words);
-      addCommand(program, context);
+    for (const [usage, [description, load]] of Object.entries(commands)) {
+      if (isOne && !isChosen(usage)) continue;
+      if (isListing) addListed(program, usage);
+      else (await load(words ?? []))(program, context);
+      program.commands.at(-1)?.description(description);
     }
   }
   // Puts `help` under the last heading.
   program.helpCommand(true);
   showUsageAfterErrors(program, "");
   return program;
+}
+
+function addListed(program: Command, usage: string): void {
+  const [names = "", ...parameters] = usage.split(" ");
+  const [name = "", ...aliases] = names.split("|");
+  program.command([name, ...parameters].join(" ")).aliases(aliases);
 }
 
 /** What other programs call it, such as Ollama, Docker and systemctl. */

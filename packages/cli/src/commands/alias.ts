@@ -20,7 +20,6 @@ export function addAliasCommand(program: Command, context: CliContext): void {
       "[names...]",
       "the name that requests use, in which * stands for any text; then what it stands for: models, ids, or * for any, in order",
     )
-    .description("list the names that stand for models of a room, add or remove one")
     .option("--delete", "remove the alias")
     .option(
       "--token-env <variable>",

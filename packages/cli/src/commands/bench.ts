@@ -21,8 +21,7 @@ interface BenchOptionValues extends HubOptionValues {
 export function addBenchCommand(program: Command, context: CliContext): void {
   const command = program
     .command("bench")
-    .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
-    .description("measure each participant of a room, and what its model can do");
+    .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)");
   addHubOptions(command)
     .option("--model <selector>", "only this participant id or model name")
     .option("-y, --yes", "measure participants with a budget too, and spend of it")

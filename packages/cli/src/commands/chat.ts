@@ -31,8 +31,7 @@ export function addChatCommand(program: Command, context: CliContext): void {
   const command = program
     .command("chat")
     .argument("[room]", "room code, invite URL or hub URL (default: the only one there is)")
-    .argument("[prompt]", "send this and exit; - reads it from stdin")
-    .description("talk to a model of a room, or send one prompt");
+    .argument("[prompt]", "send this and exit; - reads it from stdin");
   addHubOptions(command)
     .option("--room <room>", "the room; a single argument is then the prompt")
     .option("--model <selector>", "participant id, model name, model:<name>, or * for any")

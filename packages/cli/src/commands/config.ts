@@ -34,7 +34,6 @@ const unset: Partial<Record<SettingName, string>> = {
 
 export function addConfigCommand(program: Command, context: CliContext): void {
   addJsonOption(addHubFlags(program.command("config")))
-    .description("show the settings of serve and up, and where each value comes from")
     .option("--limits", "list every limit, not only changed ones")
     .option("--schema", "print the JSON Schema of the config file, for editors")
     .addHelpText(

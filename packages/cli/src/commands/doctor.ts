@@ -32,8 +32,7 @@ export function addDoctorCommand(
 ): void {
   const command = program
     .command("doctor")
-    .argument("[target]", "room code, invite URL or hub URL (default: the hub on this machine)")
-    .description("check each step between here and a model, and suggest fixes");
+    .argument("[target]", "room code, invite URL or hub URL (default: the hub on this machine)");
   addHubOptions(command)
     .option("--model <selector>", "participant id, model name, or * for any", "*")
     .option(

@@ -46,9 +46,7 @@ interface EnvOptionValues extends HubOptionValues {
 export function addEnvCommand(program: Command, context: CliContext): void {
   const command = program.command("env");
   addHubOptions(
-    command
-      .argument("[room]", "room code or invite URL (default: the hub's only room)")
-      .description("print the variables that point OpenAI and Anthropic clients at a room"),
+    command.argument("[room]", "room code or invite URL (default: the hub's only room)"),
   )
     .addOption(
       new Option("--for <program>", "print what one program needs instead").choices(shellPrograms),

@@ -20,7 +20,6 @@ interface EventsOptionValues extends HubOptionValues {
 export function addEventsCommand(program: Command, context: CliContext): void {
   addQuietOption(addHubOptions(program.command("events")))
     .argument("[room]", "room code or invite URL (default: the whole hub)")
-    .description("stream events, one line each; --json prints NDJSON")
     .addHelpText("after", examples("roomhub events ABC234 --json | jq -c '.metrics // empty'"))
     .action((room: string | undefined, options: EventsOptionValues) =>
       watchEvents(context, room, options),

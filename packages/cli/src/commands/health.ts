@@ -9,7 +9,6 @@ import { duration, safe, writeJson } from "../terminal/text.ts";
 export function addHealthCommand(program: Command, context: CliContext): void {
   const command = addHubOptions(program.command("health"))
     .argument("[target]", "hub URL, room code or invite URL (default: the hub on this machine)")
-    .description("check hub health")
     .addHelpText("after", examples("roomhub health http://192.168.1.5:5050"))
     .action(async (target: string | undefined, { json: isQuiet }: HubOptionValues) => {
       const { hubUrl } = await locate(context, { target, hubUrl: givenHub(command), isQuiet });

@@ -8,7 +8,6 @@ import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 export function addHubsCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("hubs"))
-    .description("list the hubs of a cluster")
     .addHelpText("after", examples("roomhub hubs --hub http://192.168.1.5:5050"))
     .action((options: HubOptionValues) => showHubs(context, options));
 }

@@ -8,7 +8,6 @@ import { writeJson } from "../terminal/text.ts";
 export function addInviteCommand(program: Command, context: CliContext): void {
   const command = addHubOptions(program.command("invite"))
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
-    .description("print lines and a QR code that bring others into a room")
     .addHelpText("after", examples("roomhub invite", "roomhub invite ABC234"))
     .action((target: string | undefined, options: HubOptionValues) =>
       invite(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options),

@@ -64,8 +64,7 @@ export interface JoinOptionValues
 export function addJoinCommand(program: Command, context: CliContext): void {
   const command = program
     .command("join")
-    .argument("[room]", "room code, invite URL or hub URL (default: searches the network)")
-    .description("share models of this machine in a room until stopped");
+    .argument("[room]", "room code, invite URL or hub URL (default: searches the network)");
   addJoinOptions(command)
     .option("--notify", "show a desktop notification when others start to use this machine")
     .addHelpText(

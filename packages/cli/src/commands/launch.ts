@@ -45,8 +45,7 @@ export function addLaunchCommand(
       new Argument("<program>", "what to start").choices([...programNames, ...otherProgramNames]),
     )
     .argument("[room]", "room code, invite URL or hub URL (default: the only one there is)")
-    .argument("[args...]", "after --: arguments of the program")
-    .description("start a coding agent with a room's models");
+    .argument("[args...]", "after --: arguments of the program");
   addHubOptions(command)
     .option("--model <selector>", "participant id, model name, or * for any")
     .option("--pick", "select the model again that is remembered for this folder")

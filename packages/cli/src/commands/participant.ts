@@ -49,7 +49,6 @@ interface RemoveOptionValues extends HubOptionValues {
 export function addParticipantCommand(program: Command, context: CliContext): void {
   const participant = program
     .command("participant")
-    .description("add or remove an endpoint that the hub calls directly")
     .addHelpText(
       "after",
       examples(

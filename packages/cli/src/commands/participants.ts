@@ -14,7 +14,6 @@ interface LeaveOptionValues extends HubOptionValues {
 export function addParticipantsCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("participants"))
     .argument("<room>", "room code or invite URL")
-    .description("list a room's participants and whether they are reachable")
     .addHelpText("after", examples("roomhub participants ABC234"))
     .action((room: string, options: HubOptionValues) => listParticipants(context, room, options));
 }
@@ -22,7 +21,6 @@ export function addParticipantsCommand(program: Command, context: CliContext): v
 export function addModelsCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("models"))
     .argument("<room>", "room code or invite URL")
-    .description("list the models that requests can name")
     .addHelpText("after", examples("roomhub models ABC234 --json"))
     .action((room: string, options: HubOptionValues) => listModels(context, room, options));
 }
@@ -31,7 +29,6 @@ export function addLeaveCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("leave"))
     .argument("<room>", "room code or invite URL")
     .argument("<id>", "participant id")
-    .description("remove a participant from a room")
     .option("--token-env <variable>", "the participant's token, from an environment variable")
     .addHelpText("after", examples("roomhub leave ABC234 ana-llama3.2 --token-env ANA_TOKEN"))
     .action((room: string, id: string, options: LeaveOptionValues) =>

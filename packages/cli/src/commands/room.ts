@@ -24,7 +24,6 @@ export function addRoomCommand(program: Command, context: CliContext): void {
   const room = program
     .command("room")
     .alias("rooms")
-    .description("create, list and show rooms, import them into a cluster")
     .addHelpText("after", examples('roomhub room create "Ana\'s lab"', "roomhub room list"));
 
   addPasswordOptions(addHubOptions(room.command("create")))

@@ -43,7 +43,6 @@ export function addRouteCommand(program: Command, context: CliContext): void {
   const command = addHubOptions(program.command("route"))
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
     .argument("[model]", "participant id, model name, model:<name>, or * for any (default: *)")
-    .description("explain where a request would go, without sending one")
     .option("--room <room>", "the room, instead of the argument")
     .option("--model <selector>", "the model, instead of the argument")
     .addOption(

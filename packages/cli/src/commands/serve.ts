@@ -28,7 +28,7 @@ const usualSettings: SettingName[] = [
 ];
 
 export function addServeCommand(program: Command, context: CliContext): void {
-  const command = program.command("serve").description("run a hub until stopped");
+  const command = program.command("serve");
   addJsonOption(addHubFlags(command, usualSettings))
     .addOption(new Option("--workers <count>").hideHelp())
     .addHelpText(

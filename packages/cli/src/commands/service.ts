@@ -23,7 +23,6 @@ export function addServiceCommand(
 ): void {
   const service = program
     .command("service")
-    .description("keep serve or join running in the background, also after a restart")
     .addHelpText(
       "after",
       examples("roomhub service install serve --lan", "roomhub service status"),

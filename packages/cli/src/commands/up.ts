@@ -68,9 +68,7 @@ interface Cleanup {
 const usualSettings: SettingName[] = ["port", "lan", "publicUrl", "ephemeral"];
 
 export function addUpCommand(program: Command, context: CliContext): void {
-  const command = program
-    .command("up")
-    .description("start a hub with a room, and share this machine's model in it");
+  const command = program.command("up");
   addHeaderOptions(
     addPasswordOptions(addQuietOption(addJsonOption(addHubFlags(command, usualSettings)))),
   )

@@ -24,7 +24,6 @@ export function addCompletionCommand(
   program
     .command("completion")
     .addArgument(new Argument("<shell>", "the shell to complete commands in").choices(shells))
-    .description("print a script that completes commands and options")
     .addHelpText(
       "after",
       examples(

@@ -29,7 +29,6 @@ const usualPort = 9_464;
 export function addMetricsCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("metrics"))
     .argument("[room]", "room code or invite URL (default: all rooms of the hub)")
-    .description("serve Prometheus metrics of a room, or of the whole hub; or send them over OTLP")
     .option("--host <address>", "address to serve them on", "127.0.0.1")
     .option("--port <number>", "port to serve them on", portArgument, usualPort)
     .addOption(

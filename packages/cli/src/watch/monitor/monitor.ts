@@ -22,7 +22,6 @@ interface MonitorOptionValues extends HubOptionValues {
 export function addMonitorCommand(program: Command, context: CliContext): void {
   const command = addHubOptions(program.command("monitor"))
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
-    .description("serve a page that watches a room, and open it in the browser")
     .option(
       "--host <address>",
       "address to serve it on; 0.0.0.0 for the network (default: 127.0.0.1)",

@@ -26,7 +26,6 @@ const flushMs = 1_000;
 export function addRecordCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("record"))
     .argument("<room>", "room code or invite URL")
-    .description("keep the events of a room in a file, one JSON object per line")
     .option("--out <file>", "file to append to (default: stdout)")
     .option(
       "--max-bytes <number>",

@@ -15,7 +15,6 @@ interface ReportOptionValues {
 export function addReportCommand(program: Command, context: CliContext): void {
   addJsonOption(program.command("report"))
     .argument("<file...>", "recordings of roomhub record")
-    .description("sum up recordings: requests, errors, speed, usage")
     .addOption(new Option("--html", "print one HTML page").conflicts("json"))
     .addHelpText("after", examples("roomhub report lab*.ndjson --html > lab.html"))
     .action((files: string[], options: ReportOptionValues) => report(context, files, options));

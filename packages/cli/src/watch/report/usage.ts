@@ -13,7 +13,6 @@ const intervalMs = 1_000;
 export function addUsageCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("usage"))
     .argument("<room>", "room code or invite URL")
-    .description("count requests and tokens per person, participant and model from now on")
     .addHelpText("after", examples("roomhub usage ABC234", "roomhub usage ABC234 --json"))
     .action((room: string, options: HubOptionValues) => countUsage(context, room, options));
 }

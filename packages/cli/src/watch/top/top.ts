@@ -14,7 +14,6 @@ import type { Show } from "./view.ts";
 export function addTopCommand(program: Command, context: CliContext): void {
   const command = addHubOption(program.command("top"))
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
-    .description("watch a room: participants, running requests, figures, log")
     .addHelpText(
       "after",
       `${examples("roomhub top ABC234")}\n\nq or Ctrl+C quits. In a pipe, one line per finished request and change.`,
