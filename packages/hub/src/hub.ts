@@ -51,6 +51,7 @@ import {
 } from "./operations/tunnel-path.ts";
 import { announceLoadedModels, contextLearned } from "./operations/learned.ts";
 import { directReported } from "./operations/direct-path.ts";
+import { endWithKeys } from "./operations/keys.ts";
 import { markOverdue, wakeForTrials } from "./operations/presence.ts";
 import { dropUnusedRooms, watchRoom } from "./operations/rooms.ts";
 import { DEFAULT_PORT, type HubOptions } from "./options.ts";
@@ -170,7 +171,7 @@ function createEvents(basis: Basis, homes: HubHomes | undefined) {
   const isClosed = (roomCode: string) => registry.findRoom(roomCode)?.isClosed === true;
   const bus = new EventBus(bootId, batch, onWatch, isClosed);
   const emit = createEmitter(bus, log, wallMs, nowMs, homes?.handOvers.events.divert);
-  return { bus, emit, streams: new EventStreams(bus, limits, nowMs) };
+  return { bus, emit, streams: new EventStreams(bus, limits, nowMs, wallMs) };
 }
 
 /** The ways to participants: tunnels, and endpoints that the hub dials. */
@@ -253,7 +254,7 @@ function createServing(
   const { options, limits, log, world, nowMs, registry, keyedHash, wallMs, upstreams } = parts;
   const { bootId, emit, queues, inFlight, bus, flushing, turnEnd, endsWithHub } = parts;
   const dispatch: DispatchDeps = {
-    ...{ bootId, limits, nowMs, emit, queues, inFlight },
+    ...{ bootId, limits, nowMs, wallMs, emit, queues, inFlight },
     random: () => world.random(),
     detail: bus.detail,
     storedResponses: new StoredResponses(limits.responsesPerRoom),
@@ -378,6 +379,7 @@ function sweepTasks(parts: HubParts): SweepTasks {
   const { responseSockets, homes, rooms } = parts;
   return {
     often(nowMs) {
+      endWithKeys(operations);
       markOverdue(operations);
       settleFlapping(operations);
       announceBudgets(operations);

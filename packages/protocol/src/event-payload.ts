@@ -30,7 +30,10 @@ export type OfflinePayload = z.infer<typeof OfflinePayload>;
 
 export const LeftPayload = z.object({
   ...OfflinePayload.shape,
-  /** `expired` after being offline, or probed without use, for too long; absent when it left by itself or was replaced */
+  /**
+   * `expired` after being offline, or probed without use, for too long; `key_ended` with the key that it joined with; absent
+   * when it left by itself or was replaced
+   */
   reason: z.string().optional(),
 });
 export type LeftPayload = z.infer<typeof LeftPayload>;

@@ -62,6 +62,8 @@ export interface Registration {
   agentId: string | undefined;
   /** SHA-256 of the key that proves its owner's requests; undefined unless these go first */
   clientKeyDigest: Uint8Array | undefined;
+  /** of the room's key that it joined with, and ends with; undefined without one */
+  keyId: string | undefined;
 }
 
 /** What is known of the model server at the end of a path. */

@@ -40,6 +40,7 @@ export function aParticipant(fields: ParticipantFields & { id: string }): Partic
     machineDigest: undefined,
     agentId: undefined,
     clientKeyDigest: undefined,
+    keyId: undefined,
     roomCode: "ABC234",
     key: `key ${++keys}`,
     id: fields.id,

@@ -43,6 +43,7 @@ export function storedRegistrationOf(
     tokenDigest: participant.tokenDigest,
     clientKeyDigest: participant.clientKeyDigest,
     agentId: participant.agentId,
+    keyId: participant.keyId,
     has: {
       authHeaders: hasAuthHeaders || returning?.authHeaders === true,
       instructions: instructions !== undefined || returning?.instructions === true,

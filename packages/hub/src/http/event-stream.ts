@@ -5,6 +5,7 @@ import {
   type Limits,
 } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
+import type { Access } from "../operations/context.ts";
 import type { Subscriber } from "../events/audience.ts";
 import type { EventBus } from "../events/bus.ts";
 import { HubError } from "../errors.ts";
@@ -14,6 +15,8 @@ const reconnectAfterMs = 2_000;
 interface EventStreamOptions {
   /** undefined for the hub-wide stream */
   roomCode: string | undefined;
+  /** to that room; the stream ends with it */
+  access?: Access | undefined;
   spelling: EventSpelling;
   /** It shows running requests too. */
   isDetailed: boolean;
@@ -28,11 +31,13 @@ export class EventStreams {
   readonly #bus: EventBus;
   readonly #limits: StreamLimits;
   readonly #nowMs: () => number;
+  readonly #wallMs: () => number;
   readonly #streams = new Set<EventStream>();
   readonly #hubWide = new Set<EventStream>();
 
-  constructor(bus: EventBus, limits: StreamLimits, nowMs: () => number) {
+  constructor(bus: EventBus, limits: StreamLimits, nowMs: () => number, wallMs: () => number) {
     this.#bus = bus;
+    this.#wallMs = wallMs;
     this.#limits = limits;
     this.#nowMs = nowMs;
   }
@@ -45,7 +50,7 @@ export class EventStreams {
    */
   open(
     response: ServerResponse,
-    { roomCode, spelling, isDetailed, isForHub = false }: EventStreamOptions,
+    { roomCode, access, spelling, isDetailed, isForHub = false }: EventStreamOptions,
     onOpen: (subscriber: Subscriber) => void,
   ): void {
     const isFull = this.#bus.subscriberCount(roomCode) >= this.#limits.subscribersPerRoom;
@@ -65,7 +70,7 @@ export class EventStreams {
     });
     const stream = new EventStream(
       response,
-      { spelling, isDetailed },
+      { access, spelling, isDetailed },
       this.#limits.subscriberBufferBytes,
       this.#nowMs,
     );
@@ -91,11 +96,13 @@ export class EventStreams {
     for (const stream of this.#hubWide) stream.write(comment);
   }
 
-  /** Sends comments on quiet streams, so that no proxy closes them as idle. */
+  /** Sends comments on quiet streams, so that no proxy closes them as idle, and ends those whose access has ended. */
   tick(): void {
+    const wallMs = this.#wallMs();
     const quietSinceMs = this.#nowMs() - this.#limits.eventCommentMs;
     const comment = encodeSseComment("quiet");
     for (const stream of this.#streams) {
+      if (stream.endWithAccess(wallMs)) continue;
       if (stream.lastWriteMs <= quietSinceMs) stream.write(comment);
     }
   }
@@ -105,17 +112,23 @@ class EventStream implements Subscriber {
   readonly spelling: EventSpelling;
   readonly isDetailed: boolean;
   readonly #response: ServerResponse;
+  readonly #access: Access | undefined;
   readonly #maxBufferedBytes: number;
   readonly #nowMs: () => number;
   lastWriteMs = 0;
 
   constructor(
     response: ServerResponse,
-    { spelling, isDetailed }: Pick<EventStreamOptions, "spelling" | "isDetailed">,
+    {
+      access,
+      spelling,
+      isDetailed,
+    }: Pick<EventStreamOptions, "access" | "spelling" | "isDetailed">,
     maxBufferedBytes: number,
     nowMs: () => number,
   ) {
     this.#response = response;
+    this.#access = access;
     this.spelling = spelling;
     this.isDetailed = isDetailed;
     this.#maxBufferedBytes = maxBufferedBytes;
@@ -132,6 +145,15 @@ class EventStream implements Subscriber {
     this.#response.write(wire);
     // A subscriber that does not read must not cost the hub its memory. Contract §6.
     if (this.#response.writableLength > this.#maxBufferedBytes) this.#response.destroy();
+  }
+
+  /** @param wallMs - epoch ms @returns whether it ended */
+  endWithAccess(wallMs: number): boolean {
+    const refusal = this.#access?.refusal(wallMs);
+    if (refusal === undefined) return false;
+    this.write(encodeSseComment(refusal.code));
+    this.#response.end();
+    return true;
   }
 
   end(retryMs: number): void {

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import type { MoveRequest } from "../inference/inference-call.ts";
-import type { Holder } from "../operations/context.ts";
+import type { Access } from "../operations/context.ts";
 import { hasBody, managementBodyLimits, skipBody } from "./body.ts";
 import { JsonCall } from "./handlers/json-call.ts";
 import { answerPreflight, clientShape, setCommonHeaders } from "./response-head.ts";
@@ -29,7 +29,7 @@ import { ROUTES } from "./routes.ts";
 interface Admitted {
   requestId: string;
   match: RouteMatch | undefined;
-  holder: Holder | undefined;
+  access: Access | undefined;
   refuse: (error: unknown) => void;
 }
 
@@ -91,16 +91,16 @@ export class Front {
     refuse: (error: unknown) => void,
   ): void {
     try {
-      const holder = this.#admit(request, match);
+      const access = this.#admit(request, match);
       if (readsBody(match) || !hasBody(request)) {
-        this.#route(request, response, { requestId, match, holder, refuse });
+        this.#route(request, response, { requestId, match, access, refuse });
         return;
       }
       const { world, limits } = this.#deps;
       skipBody(world, request, response, managementBodyLimits(limits), (error) => {
         if (error !== undefined) return refuse(error);
         try {
-          this.#route(request, response, { requestId, match, holder, refuse });
+          this.#route(request, response, { requestId, match, access, refuse });
         } catch (thrown) {
           refuse(thrown);
         }
@@ -133,7 +133,7 @@ export class Front {
   }
 
   /** Judges a request for a closed room by its head, before its body is read. A page for people shows nothing of one. */
-  #admit(request: IncomingMessage, match: RouteMatch | undefined): Holder | undefined {
+  #admit(request: IncomingMessage, match: RouteMatch | undefined): Access | undefined {
     if (match === undefined) return undefined;
     const { route } = match;
     const isPage = route.kind === "json" && isPageWanted(route, request);
@@ -143,7 +143,7 @@ export class Front {
   #route(
     request: IncomingMessage,
     response: ServerResponse,
-    { requestId, match, holder, refuse }: Admitted,
+    { requestId, match, access, refuse }: Admitted,
   ): void {
     if (match === undefined) {
       setCommonHeaders(response, requestId, "openai");
@@ -154,29 +154,27 @@ export class Front {
     const { places } = this.#deps;
     const onMoved = places && moverOf(places, { route, requestId, refuse }, request, response);
     if (route.kind === "inference" || route.kind === "stored-response") {
-      this.#relay(request, response, requestId, match, refuse, onMoved);
+      this.#relay(request, response, { requestId, match, access, refuse }, onMoved);
       return;
     }
     if (route.kind === "json" && !isPageWanted(route, request)) {
       new JsonCall(
         request,
         response,
-        { requestId, match, holder, route, refuse, onMoved },
+        { requestId, match, access, route, refuse, onMoved },
         this.#deps,
       ).begin();
       return;
     }
     setCommonHeaders(response, requestId, "openai");
-    this.#serveHere(request, response, match, refuse);
+    this.#serveHere(request, response, { match, access, refuse });
   }
 
   /** Serves what a participant responds to. The head is written in one go, see {@link headPairs}. */
   #relay(
     request: IncomingMessage,
     response: ServerResponse,
-    requestId: string,
-    { route, params }: RouteMatch,
-    refuse: (error: unknown) => void,
+    { requestId, match: { route, params }, access, refuse }: Admitted & { match: RouteMatch },
     onMoved: MoveRequest | undefined,
   ): void {
     this.#refuseWhileDraining(response);
@@ -188,13 +186,13 @@ export class Front {
     if (route.kind === "inference") {
       const { surface } = route;
       places?.entered(code, request);
-      const input = { requestId, code, surface, source, delivery, ageMs, onMoved };
+      const input = { requestId, code, access, surface, source, delivery, ageMs, onMoved };
       serveInference(request, response, input, this.#deps, refuse);
     }
     if (route.kind === "stored-response") {
       const { method, suffix } = route;
       const responseId = params["responseId"] ?? "";
-      const facts = { requestId, code, responseId, method, suffix, source, delivery };
+      const facts = { requestId, code, access, responseId, method, suffix, source, delivery };
       const input = { ...facts, ageMs, onMoved };
       serveStoredResponse(request, response, input, this.#deps);
     }
@@ -204,8 +202,7 @@ export class Front {
   #serveHere(
     request: IncomingMessage,
     response: ServerResponse,
-    match: RouteMatch,
-    refuse: (error: unknown) => void,
+    { match, access, refuse }: Omit<Admitted, "requestId"> & { match: RouteMatch },
   ): void {
     const { route, params } = match;
     switch (route.kind) {
@@ -225,7 +222,7 @@ export class Front {
         serveEvents(
           request,
           response,
-          { code: params["code"], spelling: route.spelling },
+          { code: params["code"], access, spelling: route.spelling },
           this.#deps,
         );
         return;

@@ -7,6 +7,7 @@ import { rawError } from "./error-response.ts";
 import { authorizeTunnel } from "../operations/participants.ts";
 import type { Arrival, FrontDeps } from "./front-deps.ts";
 import { withRoom } from "./hops/with-room.ts";
+import type { Access } from "../operations/context.ts";
 import { admitTo, checkRequest } from "./request-gate.ts";
 import type { RouteMatch, Router } from "./router.ts";
 import { pathOf } from "./router.ts";
@@ -86,12 +87,13 @@ export class Handshakes {
       const { match, request } = handshake;
       const resumed = this.#deps.holderOf(namedSession(request));
       // A session proves its token where it is, and the room may have its participants elsewhere.
-      if (match !== undefined && resumed === undefined) admitTo(this.#deps, match, request);
+      const isJudged = match !== undefined && resumed === undefined;
+      const access = isJudged ? admitTo(this.#deps, match, request) : undefined;
       // Other hubs still need what runs here.
       const mayFinish = match?.route.kind === "hop" || resumed;
       if (this.#deps.isDraining() && !mayFinish)
         throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
-      this.#open(handshake, lookAgain);
+      this.#open(handshake, access, lookAgain);
     } catch (thrown) {
       handshake.refuse(thrown);
     }
@@ -106,13 +108,19 @@ export class Handshakes {
 
   #open(
     { match, request, socket, head }: Handshake,
+    access: Access | undefined,
     lookAgain: ((roomCode: string) => void) | undefined,
   ): void {
     const { peers, responseSockets, cluster } = this.#deps;
     const { code = "", id = "" } = match?.params ?? {};
     switch (match?.route.kind) {
       case "responses-socket":
-        responseSockets.open({ code, source: peers.sourceOf(request) }, request, socket, head);
+        responseSockets.open(
+          { code, access, source: peers.sourceOf(request) },
+          request,
+          socket,
+          head,
+        );
         return;
       case "hop":
         if (cluster === undefined) throw noCluster();

@@ -1,8 +1,8 @@
 import type { Limits } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import { HubError } from "../errors.ts";
-import { requireAccess } from "../operations/access.ts";
-import type { Holder } from "../operations/context.ts";
+import { openAccess, requireAccess } from "../operations/access.ts";
+import type { Access } from "../operations/context.ts";
 import type { FrontDeps } from "./front-deps.ts";
 import type { RouteMatch } from "./router.ts";
 
@@ -50,16 +50,19 @@ export function checkRequest(request: IncomingMessage, limits: Limits): void {
 /**
  * The gate of rooms, see {@link requireAccess}: by the head alone. Of an unknown room the handler says so.
  *
+ * @returns undefined where there is no room
  * @throws HubError
  */
 export function admitTo(
   { operations, peers }: Pick<FrontDeps, "operations" | "peers">,
   { route, params }: RouteMatch,
   request: IncomingMessage,
-): Holder | undefined {
+): Access | undefined {
   const { needs } = route;
   const room = needs === "none" ? undefined : operations.registry.findRoom(params["code"] ?? "");
-  if (room === undefined || !(room.isClosed || needs === "host")) return undefined;
+  if (room === undefined) return undefined;
+  // Most rooms are open, and nothing of the client is looked at.
+  if (!room.isClosed && needs !== "host") return openAccess(room);
   const access = { need: needs, participantId: params["id"], peer: peers.peerOf(request) };
   return requireAccess(operations, room, access);
 }

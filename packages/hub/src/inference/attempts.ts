@@ -276,7 +276,9 @@ export class Attempts implements AttemptListener {
     const { responseId } = this.delivery;
     if (responseId === undefined) return;
     this.#mayRemember = false;
-    this.#deps.storedResponses.remember(this.#call.room, responseId, participant);
+    const { room, access } = this.#call;
+    const name = access?.own(responseId) ?? responseId;
+    this.#deps.storedResponses.remember(room, name, participant);
   }
 
   // — refusals and failures —

@@ -37,27 +37,37 @@ export function admit(context: InferenceContext, code: string): InferenceRoom {
  * Starts a request. It ends with exactly one terminal event, and its client gets every failure.
  *
  * @param call - its room is from {@link admit}
- * @throws HubError `hub_overloaded` when other requests began while its body was arriving
+ * @throws HubError `hub_overloaded` when other requests began while its body was arriving, or why its access ended
+ *   meanwhile
  */
 export function begin(context: InferenceContext, call: InferenceCall): Dispatch {
   const { dispatch: shared } = context;
   const deps = call.request.hasEvents ? shared : { ...shared, emit: silent };
   refuseAtLimit(deps);
+  const refusal = call.access?.refusal(context.wallMs());
+  if (refusal !== undefined) throw refusal;
   touchRoom(context, call.room);
   const dispatch = new Dispatch(deps, call);
   dispatch.start();
   return dispatch;
 }
 
-/** The keyed hash of the session that a client names. It differs per room. Contract §3, "Conversations". */
+/** The keyed hash of the session that a client names. It differs per room and key. Contract §3, "Conversations". */
 export function sessionKey(
   { keyedHash }: InferenceContext,
   room: InferenceRoom,
-  headers: Readonly<Record<string, string>>,
-  body: RequestBody,
+  {
+    access,
+    headers,
+    body,
+  }: Pick<InferenceCall, "access"> & {
+    headers: Readonly<Record<string, string>>;
+    body: RequestBody;
+  },
 ): string | undefined {
   const named = namedSession(headers, body);
-  return named === undefined ? undefined : keyedHash(`session ${room.code}`, named);
+  if (named === undefined) return undefined;
+  return keyedHash(`session ${room.code}`, access?.own(named) ?? named);
 }
 
 /** Keeps a used room from being dropped. Contract §1. */

@@ -9,6 +9,7 @@ import {
 } from "@roomhub/protocol";
 import { crc32 } from "node:zlib";
 import { noteRefusedContext } from "../domain/needs/model-facts.ts";
+import type { Access } from "../domain/keys/access.ts";
 import type { Participant } from "../domain/participant.ts";
 import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
@@ -178,6 +179,7 @@ export interface SendOptions {
   surface?: string;
   address?: string;
   identity?: ClientIdentity;
+  access?: Access;
   clientKey?: string;
   hops?: string[];
   requestsStreamUsage?: boolean;
@@ -225,6 +227,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     bootId: "boot1",
     limits: resolved,
     nowMs: () => nowMs,
+    wallMs: () => nowMs,
     random: () => 0,
     emit: {
       llmRequest: (_code, payload) => void events.push({ name: "llm.request", ...payload }),
@@ -279,8 +282,9 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
         options.address ?? "127.0.0.1",
         "9c1f02ab",
         options.identity ?? { kind: "none", id: "" },
-        { ownAddress: undefined, clientKey: options.clientKey },
+        { ownAddress: undefined, clientKey: options.clientKey, keyId: undefined },
       ),
+      access: options.access,
       startedMs: nowMs,
       client,
       onSettled: () => void settledCount++,

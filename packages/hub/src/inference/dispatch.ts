@@ -91,9 +91,11 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#deps.inFlight.add(this);
     this.#guard(() => {
       refuseLoops(this.#call.hops, this.#deps.bootId);
-      const { request, room } = this.#call;
+      const { request, room, access } = this.#call;
       const { storedResponses } = this.#deps;
-      this.#routing.only = request.pinnedTo((id) => storedResponses.holderOf(room, id));
+      this.#routing.only = request.pinnedTo((id) =>
+        storedResponses.holderOf(room, access?.own(id) ?? id),
+      );
       this.#route(false);
     });
   }
@@ -220,6 +222,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
 
   tick(nowMs: number): void {
     this.#guard(() => {
+      const refusal = this.#call.access?.refusal(this.#deps.wallMs());
+      if (refusal !== undefined) throw refusal;
       const place = this.#place;
       const { delivery } = this.#attempts;
       // All of its time in queues, before earlier attempts too.

@@ -1,4 +1,5 @@
 import type { Limits } from "@roomhub/protocol";
+import type { Access } from "../domain/keys/access.ts";
 import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import type { DetailWatch } from "../events/bus.ts";
@@ -25,6 +26,8 @@ export interface DispatchDeps {
   bootId: string;
   limits: Limits;
   nowMs: () => number;
+  /** epoch ms */
+  wallMs: () => number;
   random: () => number;
   emit: RequestEmitter;
   detail: DetailWatch;
@@ -69,6 +72,8 @@ export interface InferenceCall {
   /** hub ids this request already passed */
   hops: readonly string[];
   sender: Sender;
+  /** to the room; the request ends with it */
+  access: Access | undefined;
   /** ms on the hub's clock */
   startedMs: number;
   client: ClientResponse;

@@ -14,7 +14,7 @@ async function closedRoom(limits = {}) {
   const ask = (need: Need, fields: Parameters<typeof peerAt>[1] = {}, from = home) => {
     try {
       const request = { need, participantId: undefined, peer: peerAt(from, fields) };
-      return requireAccess(context, room, request)?.kind;
+      return requireAccess(context, room, request).holder?.kind;
     } catch (error) {
       return (error as { code: string }).code;
     }

@@ -1,5 +1,5 @@
 import { digestOf, isSameDigest } from "../credentials/tokens.ts";
-import { type Holder, mayDo, type Need } from "../domain/keys/access.ts";
+import { Access, type Holder, keyRefusal, mayDo, type Need } from "../domain/keys/access.ts";
 import { type KeyVerdict, noteUse } from "../domain/keys/key-table.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
@@ -17,7 +17,6 @@ export interface AccessRequest {
 /**
  * The gate of rooms: who may do what in a closed one, and who is the host of any. Contract §9.
  *
- * @returns what the peer was found to be; undefined in an open room
  * @throws HubError `invalid_api_key`, `key_revoked`, `key_expired`, `not_allowed`, `host_token_required`,
  *   `too_many_attempts`
  */
@@ -25,29 +24,33 @@ export function requireAccess(
   context: OperationContext,
   room: Room,
   { need, participantId, peer }: AccessRequest,
-): Holder | undefined {
-  if (need === "none") return undefined;
+): Access {
   if (!room.isClosed) {
     if (need === "host" && !isHost(room, peer)) throw hostRequired(room, operatorHint);
-    return undefined;
+    return new Access(room, undefined);
   }
   const holders = holdersOf(context, room, peer);
   const holder = holders.find((one) => mayDo(need, one));
   if (holder !== undefined) {
     if (holder.kind === "key") noteUse(holder.key, context.wallMs());
-    return holder;
+    return new Access(room, holder);
   }
   if (holders.length > 0) throw notAllowed(room, need);
   const isNew = participantId === undefined || !room.participants.has(participantId);
-  if (need === "join" && isNew && room.isPasswordProtected) return undefined;
+  if (need === "join" && isNew && room.isPasswordProtected) return new Access(room, undefined);
   throw refused(context, room, "unknown", peer);
+}
+
+/** Access to a room that is open now. */
+export function openAccess(room: Room): Access {
+  return new Access(room, undefined);
 }
 
 /** Whether a list that has rooms of all kinds may show this one. */
 export function maySee(context: OperationContext, room: Room, peer: Peer): boolean {
   if (!room.isClosed) return true;
   if (isHost(room, peer)) return true;
-  return peer.keys.length === 1 && verdictOf(context, room, peer).kind === "valid";
+  return peer.keys.length === 1 && verdictOf(context, room, peer).verdict.kind === "valid";
 }
 
 /**
@@ -58,9 +61,9 @@ export function maySee(context: OperationContext, room: Room, peer: Peer): boole
 function holdersOf(context: OperationContext, room: Room, peer: Peer): Holder[] {
   const holders: Holder[] = [];
   if (peer.keys.length > 0) {
-    const verdict = verdictOf(context, room, peer);
+    const { verdict, digest } = verdictOf(context, room, peer);
     if (verdict.kind !== "valid") throw refused(context, room, verdict.kind, peer);
-    holders.push({ kind: "key", key: verdict.key });
+    holders.push({ kind: "key", key: verdict.key, digest });
   }
   if (isHost(room, peer)) holders.push({ kind: "host" });
   if (peer.token !== undefined && hasParticipant(room, peer.token)) {
@@ -70,10 +73,16 @@ function holdersOf(context: OperationContext, room: Room, peer: Peer): Holder[] 
 }
 
 /** Two different keys in one request are none. */
-function verdictOf({ wallMs }: OperationContext, room: Room, { keys }: Peer): KeyVerdict {
+function verdictOf(
+  { wallMs }: OperationContext,
+  room: Room,
+  { keys }: Peer,
+): { verdict: KeyVerdict; digest: string } {
   const [value, other] = keys;
-  if (value === undefined || other !== undefined) return { kind: "unknown" };
-  return room.keys.judge(digestOf(value).toString("base64url"), wallMs());
+  if (value === undefined || other !== undefined)
+    return { verdict: { kind: "unknown" }, digest: "" };
+  const digest = digestOf(value).toString("base64url");
+  return { verdict: room.keys.judge(digest, wallMs()), digest };
 }
 
 /** Whether it is the token of a participant in the room. */
@@ -104,17 +113,7 @@ function refused(
     );
   }
   keyFailures.record(throttleKey, now);
-  const hint = "Ask the room's host for a key, and send it as the API key.";
-  switch (why) {
-    case "unknown":
-      return new HubError("invalid_api_key", `Room ${room.code} is closed: it needs a key.`, {
-        hint,
-      });
-    case "revoked":
-      return new HubError("key_revoked", `The key was revoked in room ${room.code}.`, { hint });
-    case "expired":
-      return new HubError("key_expired", `The key has expired in room ${room.code}.`, { hint });
-  }
+  return keyRefusal(room, why);
 }
 
 function notAllowed(room: Room, need: Need): HubError {

@@ -4,7 +4,7 @@ import type { PasswordGate } from "../credentials/password-gate.ts";
 import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
 import type { Credentials } from "../credentials/tokens.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
-import type { Holder, Need } from "../domain/keys/access.ts";
+import type { Access, Holder, Need } from "../domain/keys/access.ts";
 import type { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, Registration } from "../domain/participant.ts";
 import type { Machines } from "../domain/slots.ts";
@@ -17,7 +17,7 @@ import type { Emitter } from "../events/emit.ts";
 import type { OneByOne } from "../one-by-one.ts";
 import type { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts";
 
-export type { Credentials, Holder, Need };
+export type { Access, Credentials, Need };
 
 /** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";

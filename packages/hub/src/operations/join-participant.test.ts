@@ -66,8 +66,12 @@ describe("a first join", () => {
     expect(clientKey).toMatch(/^rhc_[\w-]{43}$/);
     expect(JSON.stringify([participant, office.events])).not.toContain(clientKey);
     const from = (ownAddress: string | undefined, key?: string) =>
-      isOwnRequest({ ownAddress, clientKey: key }, participant);
+      isOwnRequest({ ownAddress, clientKey: key, keyId: undefined }, participant);
     expect([from(home), from(undefined, clientKey)]).toEqual([true, true]);
+    Object.assign(participant, { keyId: "1" });
+    const byKey = (keyId: string) =>
+      isOwnRequest({ ownAddress: home, clientKey: undefined, keyId }, participant);
+    expect([byKey("1"), byKey("2")]).toEqual([true, false]);
     expect([from(elsewhere), from(undefined), from(undefined, `${clientKey}x`)]).toEqual([
       false,
       false,
@@ -89,7 +93,7 @@ describe("a first join", () => {
     const office = createOffice();
     const { clientKey, participant } = await office.join({ ownFirst: false });
     expect(clientKey).toBeUndefined();
-    const request = { ownAddress: home, clientKey: undefined };
+    const request = { ownAddress: home, clientKey: undefined, keyId: undefined };
     expect(isOwnRequest(request, participant)).toBe(false);
   });
 

@@ -109,9 +109,9 @@ function register(
 ): Joined {
   const { token, digest: tokenDigest } = mintToken(context.world);
   const clientKey = request.ownFirst === true ? mintClientKey(context.world) : undefined;
-  const digests = { tokenDigest, clientKeyDigest: clientKey?.digest };
+  const proofs = { tokenDigest, clientKeyDigest: clientKey?.digest, keyId: keyIdOf(peer) };
   // Before anything is removed, since it may throw.
-  const registration = registrationOf(context, request, peer, digests);
+  const registration = registrationOf(context, request, peer, proofs);
   checkProbing(context, room, registration);
   if (existing !== undefined) requireReplaceable(existing);
   makeSpace(context, room, existing);
@@ -141,6 +141,7 @@ function rejoin(
   const registration = registrationOf(context, request, peer, {
     tokenDigest: minted?.digest ?? participant.tokenDigest,
     clientKeyDigest: clientKey.digest,
+    keyId: keyIdOf(peer) ?? participant.keyId,
   });
   checkProbing(context, room, registration);
   Object.assign(participant, registration);
@@ -176,6 +177,10 @@ function rejoin(
     token: minted?.token.reveal(),
     clientKey: clientKey.token?.reveal(),
   };
+}
+
+function keyIdOf({ holder }: Peer): string | undefined {
+  return holder?.kind === "key" ? holder.key.id : undefined;
 }
 
 /** A client key is valid as long as the token it was issued with. */

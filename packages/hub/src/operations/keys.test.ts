@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { closeRoom, createKey, listKeys, openRoom, revokeKey, rotateKey } from "./keys.ts";
+import {
+  closeRoom,
+  createKey,
+  endWithKeys,
+  listKeys,
+  openRoom,
+  revokeKey,
+  rotateKey,
+} from "./keys.ts";
 import { createOffice, home, peerAt } from "./operations.fixture.ts";
 import { createRoom, dropUnusedRooms } from "./rooms.ts";
 
@@ -88,4 +96,40 @@ test("a closed room is dropped when it is unused and none of its keys is valid a
   await revokeKey(context, room.code, "host");
   dropUnusedRooms(context);
   expect(context.registry.findRoom(room.code)).toBeUndefined();
+});
+
+test("a participant of a closed room ends with the key that it joined with, its tunnel too, and in an open room it stays", async () => {
+  const office = createOffice();
+  const { context, room } = office;
+  const { id } = await createKey(context, room, { name: "ada" });
+  const key = context.registry.room(room).keys.find(id);
+  if (key === undefined) throw new Error("the room has the key");
+  const holder = { kind: "key", key, digest: key.digest } as const;
+  const { participant } = await office.join({ id: "ada" }, peerAt(home, { holder }));
+  await office.join({ id: "eve" });
+  office.openTunnel(participant);
+  await closeRoom(context, room);
+  endWithKeys(context);
+  expect(office.closedTunnels).toEqual([]);
+  await revokeKey(context, room, "ada");
+  await openRoom(context, room);
+  endWithKeys(context);
+  expect(office.closedTunnels).toEqual([]);
+  await closeRoom(context, room);
+  endWithKeys(context);
+  expect(office.closedTunnels).toEqual([["ada", "left"]]);
+  expect([...context.registry.room(room).participants.keys()]).toEqual(["eve"]);
+  expect(office.seen()).toContain("participant.left ada");
+});
+
+test("a participant that joins again with its token alone still ends with its key", async () => {
+  const office = createOffice();
+  const { context, room } = office;
+  await createKey(context, room, { name: "ada" });
+  const [key] = context.registry.room(room).keys.list;
+  if (key === undefined) throw new Error("the room has a key");
+  const holder = { kind: "key", key, digest: key.digest } as const;
+  const { token } = await office.join({ id: "ada" }, peerAt(home, { holder }));
+  const { participant } = await office.join({ id: "ada" }, peerAt(home, { token }));
+  expect(participant.keyId).toBe(key.id);
 });

@@ -14,6 +14,7 @@ import { roomView } from "../domain/views.ts";
 import { HubError } from "../errors.ts";
 import { changeRoom } from "./change-room.ts";
 import type { OperationContext } from "./context.ts";
+import { removeParticipant } from "./presence.ts";
 
 /** A key that is not in a room yet. */
 export function newKey(
@@ -129,6 +130,19 @@ export async function openRoom(
   const message = `Room ${room.code} is open: nothing in it needs a key, and what its keys restrict no longer holds.`;
   const hasKeys = room.keys.hasLive(context.wallMs());
   return { room: roomView(room), warnings: hasKeys ? [{ code: "keys_unused", message }] : [] };
+}
+
+/** Removes the participants that joined a closed room with a key that is no longer valid: their tokens end with it. */
+export function endWithKeys(context: OperationContext): void {
+  const nowMs = context.wallMs();
+  for (const room of context.registry.rooms()) {
+    if (!room.isClosed) continue;
+    for (const participant of [...room.participants.values()]) {
+      const { keyId } = participant;
+      if (keyId === undefined || room.keys.isLive(keyId, nowMs)) continue;
+      removeParticipant(context, participant, { tunnel: "left", reason: "key_ended" });
+    }
+  }
 }
 
 function setClosed(context: OperationContext, code: string, isClosed: boolean): Promise<Room> {

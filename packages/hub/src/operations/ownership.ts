@@ -71,11 +71,17 @@ export function proofOfReturn(
  * Whether a request comes from the owner of a participant that serves its owner first. Contract §3.
  */
 export function isOwnRequest(
-  { ownAddress, clientKey }: { ownAddress: string | undefined; clientKey: string | undefined },
-  { paths, clientKeyDigest }: Participant,
+  {
+    ownAddress,
+    clientKey,
+    keyId,
+  }: { ownAddress: string | undefined; clientKey: string | undefined; keyId: string | undefined },
+  { paths, clientKeyDigest, keyId: joinedWith }: Participant,
 ): boolean {
   if (clientKeyDigest === undefined) return false;
   if (matchesToken(clientKey, clientKeyDigest)) return true;
+  // In a closed room the owner is the key that joined, not an address that many people may have.
+  if (keyId !== undefined) return keyId === joinedWith;
   return ownAddress !== undefined && ownAddress === paths.ownerAddress;
 }
 

@@ -24,7 +24,7 @@ export function registrationOf(
   context: OperationContext,
   request: JoinRequest,
   peer: Peer,
-  { tokenDigest, clientKeyDigest }: Pick<Registration, "tokenDigest" | "clientKeyDigest">,
+  proofs: Pick<Registration, "tokenDigest" | "clientKeyDigest" | "keyId">,
 ): Registration {
   const endpoint = checkedEndpoint(context, request.endpoint);
   return {
@@ -42,8 +42,7 @@ export function registrationOf(
     declaredContext: request.context ?? undefined,
     isStandIn: request.standIn === true,
     registrant: registrantOf(peer),
-    tokenDigest,
-    clientKeyDigest,
+    ...proofs,
     machineDigest:
       request.machineSecret === undefined ? undefined : digestOf(request.machineSecret),
     agentId: request.agentId,

@@ -30,6 +30,7 @@ const storedForm = ParticipantSummary.pick({
   }),
   tokenDigest: digest,
   clientKeyDigest: digest.optional(),
+  keyId: text.optional(),
   has: ParticipantSummary.pick({}).extend({
     ...{ authHeaders: flag, instructions: flag, machineSecret: flag },
   }),
@@ -70,6 +71,7 @@ export function decodeRegistration(stored: object): StoredRegistration {
     declaredContext: fields.declaredContext,
     liveness: fields.liveness,
     agentId: fields.agentId,
+    keyId: fields.keyId,
     ownerAddress: fields.ownerAddress,
     registrant: { ...registrant, address: registrant.address },
     tokenDigest: Buffer.from(fields.tokenDigest, "base64"),

@@ -1,5 +1,7 @@
 import type { KeyRight } from "@roomhub/protocol";
-import type { RoomKey } from "./key-table.ts";
+import { HubError } from "../../errors.ts";
+import type { Room } from "../room.ts";
+import type { KeyVerdict, RoomKey } from "./key-table.ts";
 
 /**
  * What a route needs in a closed room. In an open room only `host` is needed.
@@ -25,7 +27,8 @@ export type Need =
 
 /** Who sends a request to a room, as far as that is proven. */
 export type Holder =
-  | { readonly kind: "key"; readonly key: RoomKey }
+  /** `digest`: of the value that was sent */
+  | { readonly kind: "key"; readonly key: RoomKey; readonly digest: string }
   /** the token of a participant that is in the room */
   | { readonly kind: "participant" }
   /** the room's host token, or the operator's secret */
@@ -55,5 +58,50 @@ export function mayDo(need: Need, holder: Holder): boolean {
       return rights.includes("share");
     case "key":
       return holder.key.may.some((right) => rights.includes(right));
+  }
+}
+
+/** A request's access to a room, which may end before the request does. Contract §9. */
+export class Access {
+  readonly #room: Room;
+  /** undefined when it proved nothing, as in an open room */
+  readonly holder: Holder | undefined;
+
+  constructor(room: Room, holder: Holder | undefined) {
+    this.#room = room;
+    this.holder = holder;
+  }
+
+  /** The key that the request was sent with. */
+  get key(): RoomKey | undefined {
+    return this.holder?.kind === "key" ? this.holder.key : undefined;
+  }
+
+  /** Why the request must end. @param nowMs - epoch ms @returns undefined as long as it may go on */
+  refusal(nowMs: number): HubError | undefined {
+    const room = this.#room;
+    if (!room.isClosed) return undefined;
+    if (this.holder === undefined) return keyRefusal(room, "unknown");
+    if (this.holder.kind !== "key") return undefined;
+    const { kind } = room.keys.judge(this.holder.digest, nowMs);
+    return kind === "valid" ? undefined : keyRefusal(room, kind);
+  }
+
+  /** A name of something in the room that only this holder has, and of everything that was made without a key. */
+  own(name: string): string {
+    return this.key === undefined ? name : `${this.key.id}/${name}`;
+  }
+}
+
+/** The error of a request whose key is not valid. */
+export function keyRefusal({ code }: Room, why: Exclude<KeyVerdict["kind"], "valid">): HubError {
+  const details = { hint: "Ask the room's host for a key, and send it as the API key." };
+  switch (why) {
+    case "unknown":
+      return new HubError("invalid_api_key", `Room ${code} is closed: it needs a key.`, details);
+    case "revoked":
+      return new HubError("key_revoked", `The key was revoked in room ${code}.`, details);
+    case "expired":
+      return new HubError("key_expired", `The key has expired in room ${code}.`, details);
   }
 }

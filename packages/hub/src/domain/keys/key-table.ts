@@ -60,6 +60,11 @@ export class KeyTable {
     return { kind: "valid", key };
   }
 
+  /** Whether a key has neither been revoked nor expired. */
+  isLive(id: string, nowMs: number): boolean {
+    return this.list.some((key) => key.id === id && endOf(key) > nowMs);
+  }
+
   /** Whether any key of the room is valid. */
   hasLive(nowMs: number): boolean {
     return this.list.some((key) => endOf(key) > nowMs);

@@ -1,7 +1,7 @@
 import type { EventSpelling } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EventBus } from "../../events/bus.ts";
-import type { OperationContext } from "../../operations/context.ts";
+import type { Access, OperationContext } from "../../operations/context.ts";
 import { getRoom, useRoom, isNewRoom } from "../../operations/rooms.ts";
 import type { EventStreams } from "../event-stream.ts";
 import { queryOf } from "../router.ts";
@@ -18,10 +18,10 @@ interface EventsDeps {
 export function serveEvents(
   request: IncomingMessage,
   response: ServerResponse,
-  input: { code: string | undefined; spelling: EventSpelling },
+  input: { code: string | undefined; access: Access | undefined; spelling: EventSpelling },
   { operations, streams, bus, piped }: EventsDeps,
 ): void {
-  const { code, spelling } = input;
+  const { code, access, spelling } = input;
   if (request.method === "HEAD") {
     if (code !== undefined) getRoom(operations, code);
     const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
@@ -37,7 +37,7 @@ export function serveEvents(
   const room = useRoom(operations, code);
   const isFirstVisit = request.headers["last-event-id"] === undefined;
   const mayReplay = isFirstVisit && isNewRoom(operations, bus, room);
-  streams.open(response, { roomCode: room.code, spelling, isDetailed }, (subscriber) => {
+  streams.open(response, { roomCode: room.code, access, spelling, isDetailed }, (subscriber) => {
     if (!mayReplay) return;
     bus.replay(subscriber, room.code, "room.created", new Date(room.createdAt).toISOString(), {
       room,

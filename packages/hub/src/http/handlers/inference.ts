@@ -20,6 +20,7 @@ import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
 import { requiresOf } from "../../inference/request/needs.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
+import type { Access } from "../../operations/context.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
 import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
@@ -35,6 +36,8 @@ export interface InferenceDeps extends Pick<ResponseOptions, "flushing" | "turnE
 export interface InferenceInput extends Pick<ResponseOptions, "delivery"> {
   requestId: string;
   code: string;
+  /** undefined where there is no such room */
+  access: Access | undefined;
   surface: Surface;
   source: Source;
   /** how long ago it came to another hub, which piped it here; 0 for one of this hub's own clients */
@@ -109,7 +112,7 @@ class ArrivingRequest implements BodySink {
 
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
-    const { requestId, surface, source, delivery, onMoved } = input;
+    const { requestId, access, surface, source, delivery, onMoved } = input;
     const { inference, requestsStreamUsage, flushing, turnEnd } = deps;
     const onSettled = releaser(inference.bodies, this.#heldBytes);
     if (onMoved !== undefined && inference.dispatch.isLeaving?.(room.code) === true) {
@@ -123,14 +126,15 @@ class ArrivingRequest implements BodySink {
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
     headers["content-type"] = "application/json";
-    const session = sessionKey(inference, room, headers, body);
+    const session = sessionKey(inference, room, { access, headers, body });
     const requires = requiresOf(request.headers[REQUIRE_HEADER]);
     const dispatch = begin(inference, {
       requestId,
       room,
       request: new ModelRequest({ surface, body, headers, session, requires, requestsStreamUsage }),
       hops: hopsOf(request),
-      sender: inference.senders.senderOf(source, claimsOf(request.headers), body.user),
+      access,
+      sender: inference.senders.senderOf(source, claimsOf(request.headers), body.user, access?.key),
       startedMs: this.#startedMs,
       client,
       ...{ onSettled, onMoved },

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
 import type { MoveRequest } from "../../inference/inference-call.ts";
-import type { Holder } from "../../operations/context.ts";
+import type { Access } from "../../operations/context.ts";
 import { type BodySink, hasBody, jsonIn, managementBodyLimits, readBody } from "../body.ts";
 import type { FrontDeps } from "../front-deps.ts";
 import { clientShape, headPairs } from "../response-head.ts";
@@ -17,7 +17,7 @@ const jsonHeaders = {
 interface JsonArrival {
   requestId: string;
   match: RouteMatch;
-  holder: Holder | undefined;
+  access: Access | undefined;
   route: JsonRoute;
   refuse: (error: unknown) => void;
   onMoved: MoveRequest | undefined;
@@ -61,7 +61,7 @@ export class JsonCall implements RouteRequest, BodySink {
 
   get peer() {
     const peer = this.#deps.peers.peerOf(this.#request);
-    peer.holder = this.#arrival.holder;
+    peer.holder = this.#arrival.access?.holder;
     return peer;
   }
 
@@ -98,8 +98,10 @@ export class JsonCall implements RouteRequest, BodySink {
 
   handle(): void {
     const { route, match } = this.#arrival;
-    const { registrations, registry } = this.#deps.operations;
+    const { registrations, registry, wallMs } = this.#deps.operations;
     try {
+      const refusal = this.#arrival.access?.refusal(wallMs());
+      if (refusal !== undefined) throw refusal;
       if (route.hasBody) this.body = jsonIn(Buffer.concat(this.#chunks));
       if (registrations !== undefined) {
         this.#roomCode = registry.findRoom(match.params["code"] ?? "")?.code;

@@ -14,7 +14,10 @@ import { hopsOf, type InferenceDeps, type InferenceInput } from "./inference.ts"
 /** The methods that a stored response takes. Contract §4. */
 export type StoredResponseMethod = "GET" | "DELETE" | "POST";
 
-interface StoredResponseInput extends Pick<InferenceInput, "delivery" | "ageMs" | "onMoved"> {
+interface StoredResponseInput extends Pick<
+  InferenceInput,
+  "access" | "delivery" | "ageMs" | "onMoved"
+> {
   requestId: string;
   code: string;
   responseId: string;
@@ -41,7 +44,10 @@ export function serveStoredResponse(
 ): void {
   const room = admit(deps.inference, input.code);
   const { storedResponses } = deps.inference.dispatch;
-  const maker = storedResponses.holderOf(room, input.responseId);
+  const maker = storedResponses.holderOf(
+    room,
+    input.access?.own(input.responseId) ?? input.responseId,
+  );
   if (maker === undefined) throw notFound(input.responseId);
   serveFromMaker(request, response, { ...input, room, maker }, deps);
 }
@@ -73,7 +79,13 @@ function serveFromMaker(
       headers: forwardRequestHeaders(request.headers),
     }),
     hops: hopsOf(request),
-    sender: inference.senders.senderOf(input.source, claimsOf(request.headers), undefined),
+    access: input.access,
+    sender: inference.senders.senderOf(
+      input.source,
+      claimsOf(request.headers),
+      undefined,
+      input.access?.key,
+    ),
     ...{ startedMs, client },
     onSettled: () => undefined,
     onMoved: input.onMoved,

@@ -22,6 +22,7 @@ interface Ending {
   error: HubError;
   /** sent even when no response is pending */
   isAnnounced: boolean;
+  closeCode?: number;
 }
 
 const textMessage = { binary: false, compress: false, fin: true };
@@ -40,6 +41,7 @@ export class ResponseSocket implements TurnsChannel {
   readonly #deps: ResponseSocketDeps;
   /** as its path has it */
   readonly #code: string;
+  readonly #access: SocketClient["access"];
   readonly #turns: SocketTurns;
   readonly #intake: MessageIntake;
   readonly #life: SocketLife;
@@ -52,6 +54,7 @@ export class ResponseSocket implements TurnsChannel {
     this.#socket = socket;
     this.#deps = deps;
     this.#code = client.code;
+    this.#access = client.access;
     this.#turns = new SocketTurns(this, client, deps);
     this.#intake = new MessageIntake(deps.inference.bodies, deps.limits);
     this.#life = new SocketLife(deps.limits, deps.inference.dispatch.nowMs());
@@ -130,6 +133,8 @@ export class ResponseSocket implements TurnsChannel {
   tick(nowMs: number): void {
     if (this.#ending !== undefined) return;
     if (this.#deps.endsWithHub(this.#socket)) return this.drain();
+    const refusal = this.#access?.refusal(this.#deps.inference.wallMs());
+    if (refusal !== undefined) return this.#end(endingOf(refusal));
     const overdue = this.#intake.overdue(nowMs);
     if (overdue !== undefined) {
       this.#cutOff(overdue, closeCodes.policyViolation);
@@ -168,8 +173,9 @@ export class ResponseSocket implements TurnsChannel {
 
   onStopped(): void {
     if (this.#ws.readyState !== this.#ws.OPEN || this.#ending === undefined) return;
-    const { error, isAnnounced } = this.#ending;
+    const { error, isAnnounced, closeCode } = this.#ending;
     if (isAnnounced) this.tell(error);
+    if (closeCode !== undefined) return this.#ws.close(closeCode, error.code);
     this.#ws.close(closeCodes.goingAway, `${error.code}: open a new socket to continue`);
   }
 
@@ -193,6 +199,11 @@ export class ResponseSocket implements TurnsChannel {
     this.#turns.abandon();
     this.#intake.hadMessage();
   }
+}
+
+/** The key that opened it is no longer valid: another socket with it would be refused. */
+function endingOf(refusal: HubError): Ending {
+  return { error: refusal, isAnnounced: true, closeCode: closeCodes.policyViolation };
 }
 
 function timeIsOver(lifeMs: number): HubError {

@@ -5,6 +5,7 @@ import { WebSocketServer } from "ws";
 import { HubError } from "../../errors.ts";
 import { handshakeProblem } from "../../handshake-problem.ts";
 import { requiresOf } from "../../inference/request/needs.ts";
+import type { Access } from "../../operations/context.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { hopsOf } from "../handlers/inference.ts";
 import { ResponseSocket, type ResponseSocketDeps } from "./response-socket.ts";
@@ -40,7 +41,7 @@ export class ResponseSockets {
    * @throws HubError `room_not_found`, `bad_request` or `hub_overloaded`
    */
   open(
-    input: { code: string; source: Source },
+    input: { code: string; access: Access | undefined; source: Source },
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,

@@ -2,6 +2,7 @@ import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { ModelRequest } from "../../inference/request/inference-request.ts";
 import { admit, begin, sessionKey, touchRoom } from "../../inference/begin.ts";
+import type { Access } from "../../operations/context.ts";
 import type { Claims, Source } from "../../inference/sender/senders.ts";
 import type { Dispatch } from "../../inference/dispatch.ts";
 import type { InferenceDeps } from "../handlers/inference.ts";
@@ -23,6 +24,7 @@ export interface SocketTurnsDeps extends InferenceDeps {
 export interface SocketClient {
   /** the room's code as the path spells it */
   code: string;
+  access: Access | undefined;
   source: Source;
   claims: Claims;
   /** the features that the client requires of every turn, as bits */
@@ -112,7 +114,7 @@ export class SocketTurns {
   #start({ body, items }: TurnRequest, requestId: string, goesOnFromMemory: boolean): void {
     const { inference, limits, requestsStreamUsage } = this.#deps;
     const { bodies } = inference;
-    const { code, source, claims, requires, headers, hops } = this.#client;
+    const { code, access, source, claims, requires, headers, hops } = this.#client;
     if (surface === undefined) throw new Error("there is no surface for responses");
     const room = admit(inference, code);
     bodies.hold(body.length);
@@ -120,13 +122,14 @@ export class SocketTurns {
     const turn: RunningTurn = { dispatch: undefined, response, items, goesOnFromMemory };
     // Set before it begins, since it may end at once.
     this.#running = turn;
-    const session = sessionKey(inference, room, headers, body);
+    const session = sessionKey(inference, room, { access, headers, body });
     turn.dispatch = begin(inference, {
       requestId,
       room,
       request: new ModelRequest({ surface, body, headers, session, requires, requestsStreamUsage }),
       hops,
-      sender: inference.senders.senderOf(source, claims, body.user),
+      access,
+      sender: inference.senders.senderOf(source, claims, body.user, access?.key),
       startedMs: inference.dispatch.nowMs(),
       client: response,
       onSettled: () => {

@@ -12,7 +12,7 @@ function createSenders() {
     return `${purpose.slice(0, 1)}${hashed.length}000000000000000`.slice(0, 16);
   });
   const clientOf = (headers: Record<string, string | string[]>, bodyUser?: string) =>
-    senders.senderOf(here, claimsOf(headers), bodyUser).client;
+    senders.senderOf(here, claimsOf(headers), bodyUser, undefined).client;
   return { senders, hashed, clientOf };
 }
 
@@ -53,6 +53,8 @@ describe("key", () => {
     { "x-api-key": "rhp_anything" },
     { "x-api-key": "rhc_anything" },
     { authorization: "Bearer rhh_anything" },
+    { authorization: "Bearer rhk_anything" },
+    { "x-api-key": "rhk_anything" },
   ])("%j is none, and no fingerprint of it is made", (headers) => {
     const { clientOf, hashed } = createSenders();
     expect(clientOf(headers)).toEqual({ kind: "none", id: "" });
@@ -62,7 +64,7 @@ describe("key", () => {
   test("the same key is the same client in either header", () => {
     const { senders } = createSenders();
     const of = (headers: Record<string, string>) =>
-      senders.senderOf(here, claimsOf(headers), undefined).client.kind;
+      senders.senderOf(here, claimsOf(headers), undefined, undefined).client.kind;
     expect(of({ authorization: "Bearer as-alice" })).toBe(of({ "x-api-key": "as-alice" }));
   });
 });
@@ -108,8 +110,8 @@ test("a client that repeats is the same frozen object, and nothing is hashed aga
 
 test("an address has a fingerprint of its own", () => {
   const { senders } = createSenders();
-  const one = senders.senderOf(here, claimsOf({}), undefined);
-  const other = senders.senderOf(there, claimsOf({}), undefined);
+  const one = senders.senderOf(here, claimsOf({}), undefined, undefined);
+  const other = senders.senderOf(there, claimsOf({}), undefined, undefined);
   expect(one).toMatchObject({ address: "a1000000", addressId: "a1000000" });
   expect(other.addressId).not.toBe(one.addressId);
 });
@@ -122,14 +124,35 @@ test.each<[Record<string, string>, string | undefined]>([
   [{}, undefined],
 ])("%j proves ownership with the address and the client key %s", (headers, clientKey) => {
   const { senders } = createSenders();
-  const sender = senders.senderOf(here, claimsOf(headers), undefined);
-  expect(sender.proof).toEqual({ ownAddress: "192.0.2.1", clientKey });
+  const sender = senders.senderOf(here, claimsOf(headers), undefined, undefined);
+  expect(sender.proof).toEqual({ ownAddress: "192.0.2.1", clientKey, keyId: undefined });
+});
+
+test("the holder of a room's key has its name whatever the headers claim, and takes turns apart from its address", () => {
+  const { senders } = createSenders();
+  const headers = { authorization: "Bearer as-eve", "x-openwebui-user-name": "bob" };
+  const [ada, other] = ["1", "2"].map((id) =>
+    senders.senderOf(here, claimsOf(headers), undefined, { id, name: "ada" }),
+  );
+  expect(ada?.client).toEqual({ kind: "holder", id: "ada", user: "bob" });
+  expect(ada?.proof.keyId).toBe("1");
+  expect(ada?.address).not.toBe(other?.address);
+  const neighbour = senders.senderOf(
+    here,
+    claimsOf({ "x-api-key": "as-ada" }),
+    undefined,
+    undefined,
+  );
+  expect(neighbour.client.kind).toBe("name");
+  expect(neighbour.address).not.toBe(ada?.address);
 });
 
 test("a printed sender does not contain its client key", () => {
   const { senders } = createSenders();
   const claims = claimsOf({ authorization: "Bearer rhc_1" });
-  expect(JSON.stringify(senders.senderOf(here, claims, undefined))).not.toContain("rhc_1");
+  expect(JSON.stringify(senders.senderOf(here, claims, undefined, undefined))).not.toContain(
+    "rhc_1",
+  );
 });
 
 const size = 4;

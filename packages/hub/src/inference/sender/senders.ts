@@ -1,4 +1,5 @@
 import { type ClientIdentity, clientText, isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
+import type { RoomKey } from "../../domain/keys/key-table.ts";
 import type { TurnTaker } from "./turns.ts";
 
 /** Who sends a request, and from where. Contract §3, "Names". */
@@ -39,6 +40,8 @@ interface OwnerProof {
   readonly ownAddress: string | undefined;
   /** a value beginning `rhc_`, right or wrong */
   readonly clientKey: string | undefined;
+  /** the id of the room's key that it was sent with; undefined without one */
+  readonly keyId: string | undefined;
 }
 
 /** Where a request came from. */
@@ -84,6 +87,7 @@ export class Senders {
   readonly #fingerprint: (purpose: string, value: string) => string;
   readonly #addressIds = new RecentValues<string>(maxRemembered);
   readonly #byKey = new RecentValues<ClientIdentity>(maxRemembered);
+  readonly #byRoomKey = new RecentValues<ClientIdentity>(maxRemembered);
   readonly #byUser = new RecentValues<ClientIdentity>(maxRemembered);
 
   /** @param keyedHash - at least 8 hex digits that only this process can make */
@@ -91,19 +95,37 @@ export class Senders {
     this.#fingerprint = (purpose, value) => keyedHash(purpose, value).slice(0, 8);
   }
 
-  /** @param bodyUser - the user that the body names; a header takes precedence */
+  /**
+   * @param bodyUser - the user that the body names; a header takes precedence
+   * @param roomKey - proves who it is: what the headers claim beside it does not count, and its holder takes turns as one,
+   *   wherever that is
+   */
   senderOf(
     { throttleKey, ownAddress }: Source,
     { key, user, clientKey }: Claims,
     bodyUser: string | undefined,
+    roomKey: Pick<RoomKey, "id" | "name"> | undefined,
   ): Sender {
-    const client = key === undefined ? nothing : this.#clientOf(key);
+    const client = roomKey === undefined ? this.#claimed(key) : this.#holderOf(roomKey);
     const named = user ?? bodyUser;
     const identity = named === undefined ? client : this.#withUser(client, named);
-    const proof = { ownAddress, clientKey };
+    const proof = { ownAddress, clientKey, keyId: roomKey?.id };
     // A fingerprint, so that it takes turns with the same address at other hubs.
-    const addressId = this.#addressIdOf(throttleKey);
+    const addressId = this.#addressIdOf(roomKey === undefined ? throttleKey : roomKey.id);
     return new Sender(addressId, addressId, identity, proof);
+  }
+
+  #claimed(key: string | undefined): ClientIdentity {
+    return key === undefined ? nothing : this.#clientOf(key);
+  }
+
+  #holderOf({ id, name }: Pick<RoomKey, "id" | "name">): ClientIdentity {
+    let client = this.#byRoomKey.get(id);
+    if (client === undefined) {
+      client = Object.freeze({ kind: "holder", id: name });
+      this.#byRoomKey.set(id, client);
+    }
+    return client;
   }
 
   #addressIdOf(address: string): string {

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "@roomhub/protocol";
+import type { ClientIdentity, ErrorCode } from "@roomhub/protocol";
 import {
   RESET_CODES,
   type RequesterSession,
@@ -54,7 +54,7 @@ export class TunnelUpstream implements Upstream {
       headers: { ...request.headers, ...this.#authHeaders },
       protocol: request.protocol,
       stream: request.isStream,
-      client: request.sender.client,
+      client: asClaim(request.sender.client),
       address: request.sender.addressId,
     };
     const call = new TunnelCall(sink, this.#participant.id);
@@ -125,4 +125,9 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
       ? `${this.#participantId} aborted the request.`
       : `${this.#participantId}: ${detail}`;
   }
+}
+
+/** An agent knows names; that this one is proven is the hub's concern. */
+function asClaim(client: ClientIdentity): ClientIdentity {
+  return client.kind === "holder" ? { ...client, kind: "name" } : client;
 }
