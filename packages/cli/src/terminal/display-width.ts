@@ -1,7 +1,8 @@
 /** Printable ASCII fills one cell per character, so the text needs no segmentation. */
 const plain = /^[\x20-\x7e]*$/;
 
-const graphemes = new Intl.Segmenter();
+/** Made for the first text that is not plain: that takes some 20 ms, which a start would wait for. */
+let graphemes: Intl.Segmenter | undefined;
 
 /**
  * Fills two cells: East Asian wide and fullwidth characters, emoji, and characters that U+FE0F makes emoji. By blocks, not
@@ -17,7 +18,7 @@ const empty = /^[\p{M}\p{Cf}]+$/u;
 export function displayWidth(text: string): number {
   if (plain.test(text)) return text.length;
   let cells = 0;
-  for (const { segment } of graphemes.segment(text)) cells += widthOf(segment);
+  for (const { segment } of segmentsOf(text)) cells += widthOf(segment);
   return cells;
 }
 
@@ -28,7 +29,7 @@ export function cutTo(text: string, cells: number): string {
   let left = cells - 1;
   if (left < 0) return "";
   if (plain.test(text)) return `${text.slice(0, left)}…`;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of segmentsOf(text)) {
     left -= widthOf(segment);
     if (left < 0) break;
     kept += segment;
@@ -40,6 +41,11 @@ export function cutTo(text: string, cells: number): string {
 export function padTo(text: string, cells: number, side: "left" | "right" = "right"): string {
   const spaces = " ".repeat(Math.max(0, cells - displayWidth(text)));
   return side === "right" ? text + spaces : spaces + text;
+}
+
+function segmentsOf(text: string): Intl.Segments {
+  graphemes ??= new Intl.Segmenter();
+  return graphemes.segment(text);
 }
 
 function widthOf(grapheme: string): number {
