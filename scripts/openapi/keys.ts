@@ -3,7 +3,7 @@ import { json, type Operation } from "./operation.ts";
 
 const keeperErrors = ["room_not_found", "host_token_required", "cluster_unavailable"] as const;
 
-/** Who may use a closed room. */
+/** Who may use a closed room, and what the host of any may do. */
 export const keyOperations: readonly Operation[] = [
   {
     id: "closeRoom",
@@ -66,6 +66,46 @@ export const keyOperations: readonly Operation[] = [
     ],
     successes: { 200: json("The key, with its new value.", "NewKeyResponse") },
     errors: [...keeperErrors, "key_not_found", "invalid_type"],
+    token: "keeper",
+  },
+
+  {
+    id: "updateRoom",
+    tag: "Rooms",
+    summary: "Give a room another name or join password",
+    routes: ["PUT /rooms/:code", "PUT /v1/rooms/:code"],
+    body: "UpdateRoomRequest",
+    successes: { 200: json("Changed.", "RoomResponse") },
+    errors: [...bodyErrors, ...keeperErrors],
+    token: "keeper",
+  },
+  {
+    id: "deleteRoom",
+    tag: "Rooms",
+    summary: "Delete a room, and end everything in it",
+    routes: ["DELETE /rooms/:code", "DELETE /v1/rooms/:code"],
+    successes: { 200: json("It is gone.", "SuccessResponse") },
+    errors: keeperErrors,
+    token: "keeper",
+  },
+  {
+    id: "kickParticipant",
+    tag: "Participants",
+    summary: "Remove a participant, and refuse its joins for a while",
+    routes: [
+      "POST /rooms/:code/participants/:id/kick",
+      "POST /v1/rooms/:code/participants/:id/kick",
+    ],
+    parameters: [
+      {
+        name: "banMs",
+        in: "query",
+        description: "For how long, at most 30 days; 60000 when left out",
+        schema: { type: "integer", minimum: 0 },
+      },
+    ],
+    successes: { 200: json("It is removed.", "SuccessResponse") },
+    errors: [...keeperErrors, "participant_not_found", "invalid_type"],
     token: "keeper",
   },
 ];

@@ -11,6 +11,7 @@ const joinErrors = [
   "invalid_password",
   "too_many_attempts",
   "participant_token_invalid",
+  "participant_banned",
   "participant_id_taken",
   "participant_id_conflicts",
   "participant_limit_reached",

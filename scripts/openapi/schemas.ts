@@ -108,6 +108,7 @@ const named: Record<string, z.ZodType> = {
   Alias,
   AliasResponse,
   AliasListResponse,
+  UpdateRoomRequest: REQUEST_SCHEMAS.updateRoom,
   CreateKeyRequest: REQUEST_SCHEMAS.createKey,
   Key,
   NewKey,

@@ -68,9 +68,9 @@ export class ClusterRooms implements RoomHome {
     return this.#shared.keep(room);
   }
 
-  drop({ code }: Room): void {
+  drop({ code }: Room): Promise<void> {
     this.#options.homes.dropped(code);
-    void this.#shared.drop(code);
+    return this.#shared.drop(code);
   }
 
   isOurs(code: string): boolean {

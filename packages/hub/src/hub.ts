@@ -209,7 +209,7 @@ function createOperations(
   parts: Basis & Events & HubPaths,
   homes: HubHomes | undefined,
 ): OperationContext {
-  const { limits, nowMs, queues, bus, upstreams, rooms } = parts;
+  const { limits, nowMs, queues, bus, upstreams, rooms, inFlight } = parts;
   return {
     ...parts,
     paths: upstreams,
@@ -242,6 +242,7 @@ function createOperations(
     registrations: homes?.rooms.registrations,
     routingChanged: (roomCode) => queues.participantsChanged(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
+    accessChanged: () => inFlight.sweep(nowMs()),
   };
 }
 

@@ -78,8 +78,8 @@ export class RoomKeeper {
   }
 
   /** The room was dropped. */
-  drop(): void {
-    void this.save();
+  drop(): Promise<void> {
+    return this.save();
   }
 
   isOurs(): true {

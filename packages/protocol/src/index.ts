@@ -74,6 +74,7 @@ export {
   KeyListResponse,
   KeyResponse,
   KeyRight,
+  KickQuestion,
   NewKey,
   NewKeyResponse,
   RotateQuestion,
@@ -133,6 +134,7 @@ export {
   REQUEST_SCHEMAS,
   type RequestSchemas,
   type UpdateParticipantRequest,
+  type UpdateRoomRequest,
 } from "./request-schemas.ts";
 export { RequestListResponse, RequestSummary } from "./request-summary.ts";
 export { normaliseRoomCode, ROOM_CODE_ALPHABET, ROOM_CODE_LENGTH } from "./room-code.ts";

@@ -16,6 +16,14 @@ export const RotateQuestion = z.object({
   graceMs: z.coerce.number().int().min(0).max(longestGraceMs).default(0),
 });
 
+const longestBanMs = 30 * 24 * 3_600_000;
+
+/** The query of `POST …/participants/:id/kick`. */
+export const KickQuestion = z.object({
+  /** how long it cannot join again; the minute of the default stops its agent */
+  banMs: z.coerce.number().int().min(0).max(longestBanMs).default(60_000),
+});
+
 /** A key of a room, without its value. */
 export const Key = z.object({
   id: z.uuid(),

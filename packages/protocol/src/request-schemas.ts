@@ -114,6 +114,11 @@ export function createRequestSchemas(limits: Limits) {
       /** Its use needs a key, and the response has the first one. Contract §9. */
       closed: z.boolean().nullish(),
     }),
+    /** `PUT /rooms/:code`: what is left out stays, a `null` password is none. Contract §9. */
+    updateRoom: z.object({
+      name: normalisedText("name", limits.roomNameLength).optional(),
+      password: roomPassword(limits).nullish(),
+    }),
     /** `POST …/keys`. Contract §9. */
     createKey: z.object({
       name: z.string().refine(isClientName, {
@@ -186,6 +191,7 @@ export const REQUEST_SCHEMAS: RequestSchemas = createRequestSchemas(resolveLimit
 
 export type CreateRoomRequest = z.infer<RequestSchemas["createRoom"]>;
 export type AliasRequest = z.infer<RequestSchemas["alias"]>;
+export type UpdateRoomRequest = z.infer<RequestSchemas["updateRoom"]>;
 export type CreateKeyRequest = z.infer<RequestSchemas["createKey"]>;
 export type JoinRequest = z.infer<RequestSchemas["join"]>;
 export type UpdateParticipantRequest = z.infer<RequestSchemas["updateParticipant"]>;

@@ -10,6 +10,7 @@ import {
 } from "./participant.ts";
 import { Pace } from "./placement/pace.ts";
 import { noAliases } from "./aliases/alias-table.ts";
+import { Bans } from "./keys/bans.ts";
 import { noKeys } from "./keys/key-table.ts";
 import { newPlacing, type Room } from "./room.ts";
 
@@ -90,6 +91,8 @@ export function aRoom(...participants: Participant[]): Room {
     aliases: noAliases,
     isClosed: false,
     keys: noKeys,
+    bans: new Bans(),
+    isDeleted: false,
     participants: new Map(participants.map((one) => [one.id, one])),
     placing: newPlacing(),
   };

@@ -1,4 +1,5 @@
 import type { AliasTable } from "./aliases/alias-table.ts";
+import type { Bans } from "./keys/bans.ts";
 import type { KeyTable } from "./keys/key-table.ts";
 import { Pace } from "./placement/pace.ts";
 import { updateFacts } from "./needs/model-facts.ts";
@@ -10,11 +11,11 @@ import { WarmConversations } from "./placement/warm-conversations.ts";
 export interface Room {
   readonly id: string;
   readonly code: string;
-  readonly name: string;
+  name: string;
   readonly hostId: string;
   /** epoch ms */
   readonly createdAt: number;
-  readonly isPasswordProtected: boolean;
+  isPasswordProtected: boolean;
   /** SHA-256 of the host token; undefined for a room from before there were any */
   readonly hostTokenDigest: Uint8Array | undefined;
   /** epoch ms of the last join, request or subscription */
@@ -25,6 +26,10 @@ export interface Room {
   isClosed: boolean;
   /** replaced as a whole, as aliases */
   keys: KeyTable;
+  /** who may not join now */
+  readonly bans: Bans;
+  /** Its host deleted it: what runs in it ends. */
+  isDeleted: boolean;
   /** by id, in join order */
   readonly participants: Map<string, Participant>;
   readonly placing: RoomPlacing;

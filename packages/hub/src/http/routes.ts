@@ -1,5 +1,6 @@
 import { SURFACES } from "@roomhub/protocol";
 import { deleteAlias, listAliases, postAlias } from "./handlers/aliases.ts";
+import { deleteRoom, postKick, putRoom } from "./handlers/host.ts";
 import { getHealth, listHubs } from "./handlers/hub.ts";
 import {
   deleteKey,
@@ -144,6 +145,12 @@ export const ROUTES: readonly Route[] = [
   json("DELETE", "/rooms/:code/aliases", "change", deleteAlias),
   json("DELETE", "/v1/rooms/:code/aliases", "change", deleteAlias),
 
+  jsonWithBody("PUT", "/rooms/:code", "host", putRoom),
+  jsonWithBody("PUT", "/v1/rooms/:code", "host", putRoom),
+  json("DELETE", "/rooms/:code", "host", deleteRoom),
+  json("DELETE", "/v1/rooms/:code", "host", deleteRoom),
+  json("POST", "/rooms/:code/participants/:id/kick", "host", postKick),
+  json("POST", "/v1/rooms/:code/participants/:id/kick", "host", postKick),
   json("POST", "/rooms/:code/close", "host", postClose),
   json("POST", "/v1/rooms/:code/close", "host", postClose),
   json("POST", "/rooms/:code/open", "host", postOpen),

@@ -3,7 +3,7 @@ import { HubError } from "../errors.ts";
 import type { OperationContext } from "./context.ts";
 
 /** What of a room is stored and changes. */
-type Stored = Pick<Room, "aliases" | "isClosed" | "keys">;
+type Stored = Pick<Room, "name" | "isPasswordProtected" | "aliases" | "isClosed" | "keys">;
 
 /**
  * Changes what is stored of a room, and resolves once it is. Changes of a room run one after the other: each begins with
@@ -14,13 +14,13 @@ type Stored = Pick<Room, "aliases" | "isClosed" | "keys">;
 export async function changeRoom<Result>(
   { registry, rooms, changes }: OperationContext,
   code: string,
-  change: (room: Room) => { changed: Partial<Stored>; result: Result },
+  change: (room: Room) => { changed: Partial<Stored>; result: Result; undo?: () => void },
   hint: string,
 ): Promise<Result> {
   return changes.run(code, async () => {
     const room = registry.room(code);
     const before = { ...room };
-    const { changed, result } = change(room);
+    const { changed, result, undo } = change(room);
     Object.assign(room, changed);
     let isKept = false;
     try {
@@ -28,6 +28,10 @@ export async function changeRoom<Result>(
     } finally {
       if (!isKept) {
         // The directory may have reported other values meanwhile, which stay.
+        undo?.();
+        if (room.name === changed.name) room.name = before.name;
+        if (room.isPasswordProtected === changed.isPasswordProtected)
+          room.isPasswordProtected = before.isPasswordProtected;
         if (room.aliases === changed.aliases) room.aliases = before.aliases;
         if (room.isClosed === changed.isClosed) room.isClosed = before.isClosed;
         if (room.keys === changed.keys) room.keys = before.keys;

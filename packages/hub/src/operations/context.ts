@@ -90,8 +90,8 @@ export interface RoomHome {
    * @throws HubError `cluster_unavailable`
    */
   keep(room: Room): Promise<boolean>;
-  /** The room was dropped. */
-  drop(room: Room): void;
+  /** The room was dropped: resolves once that is stored, or a warning says that it cannot be. */
+  drop(room: Room): Promise<void>;
   /** Whether this hub, of several, drops the room when it is unused. */
   isOurs(code: string): boolean;
 }
@@ -133,4 +133,6 @@ export interface OperationContext {
   /** Which participants can serve in this room has changed: waiting requests are routed again. */
   routingChanged: (roomCode: string) => void;
   roomDropped: (roomCode: string) => void;
+  /** The access of running requests may have ended: those end now. */
+  accessChanged: () => void;
 }

@@ -1,5 +1,5 @@
 import type { JoinRequest, Warning, World } from "@roomhub/protocol";
-import { mintClientKey, mintToken, type MintedToken } from "../credentials/tokens.ts";
+import { digestOf, mintClientKey, mintToken, type MintedToken } from "../credentials/tokens.ts";
 import { updateLimit } from "../domain/slots.ts";
 import type { Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
@@ -43,7 +43,7 @@ export interface JoinOutcome {
  *
  * @param onlyIfNew - it must not replace a registration, see {@link proofOfReturn}
  * @throws HubError `room_not_found`, `invalid_password`, `too_many_attempts`, `participant_id_taken`,
- * `participant_token_invalid`, `participant_id_conflicts`, `participant_limit_reached`, `invalid_endpoint`
+ * `participant_token_invalid`, `participant_id_conflicts`, `participant_limit_reached`, `invalid_endpoint`, `participant_banned`
  */
 export async function joinParticipant(
   context: OperationContext,
@@ -85,12 +85,31 @@ async function checkAdmission(
   peer: Peer,
 ): Promise<void> {
   const room = context.registry.room(code);
-  if (peer.holder?.kind === "key") return;
   const existing = room.participants.get(request.id);
   const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
-  if (proof !== "token") {
+  if (proof === "token") return;
+  refuseBanned(context, room, request, peer);
+  if (peer.holder?.kind !== "key") {
     await checkRoomPassword(context, room, request.password ?? undefined, peer);
   }
+}
+
+/** Contract §9. A participant that is still in the room has its token. */
+function refuseBanned(
+  { nowMs }: OperationContext,
+  { code, bans }: Room,
+  { id, machineSecret }: JoinRequest,
+  { address }: Peer,
+): void {
+  const machine = machineSecret === undefined ? undefined : digestOf(machineSecret).toString("hex");
+  const remainingMs = bans.remainingMs({ id, machine, address }, nowMs());
+  if (remainingMs === 0) return;
+  const minutes = Math.ceil(remainingMs / 60_000);
+  throw new HubError(
+    "participant_banned",
+    `The host of room ${code} removed this participant. It may join again in ${minutes} min.`,
+    { hint: "Ask the room's host." },
+  );
 }
 
 type Joined = Pick<JoinOutcome, "participant" | "isNew" | "token" | "clientKey">;

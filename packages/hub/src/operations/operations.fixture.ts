@@ -18,6 +18,7 @@ import { ParticipantRows } from "../domain/participant-rows.ts";
 import { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
+import { Bans } from "../domain/keys/bans.ts";
 import { noKeys } from "../domain/keys/key-table.ts";
 import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts";
@@ -96,6 +97,7 @@ export function createOffice(
   const woken: string[] = [];
   const dropped: string[] = [];
   let saves = 0;
+  let accessChanges = 0;
   const behaviour: Behaviour = {
     disk: Promise.resolve(),
     endpoint: "responds",
@@ -192,12 +194,16 @@ export function createOffice(
         await behaviour.disk;
         return true;
       },
-      drop: () => void saves++,
+      async drop() {
+        saves++;
+        await behaviour.disk;
+      },
       isOurs: () => true,
     },
     registrations: undefined,
     routingChanged: (code) => void woken.push(code),
     roomDropped: (code) => void dropped.push(code),
+    accessChanged: () => void accessChanges++,
   };
   async function addRoom(password?: string): Promise<string> {
     const peer = peerAt(`room ${context.registry.roomCount}`);
@@ -213,6 +219,8 @@ export function createOffice(
     aliases: noAliases,
     isClosed: false,
     keys: noKeys,
+    bans: new Bans(),
+    isDeleted: false,
     participants: new Map(),
     placing: newPlacing(),
   });
@@ -229,6 +237,7 @@ export function createOffice(
     woken,
     dropped,
     saveCount: () => saves,
+    accessChangeCount: () => accessChanges,
     addRoom,
     join: (fields: Partial<JoinRequest> = {}, peer = peerAt(home), code = room) =>
       joinParticipant(context, code, ada(fields), peer, false),

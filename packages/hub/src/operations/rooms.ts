@@ -6,6 +6,7 @@ import {
   type Room as RoomView,
 } from "@roomhub/protocol";
 import { mintHostToken } from "../credentials/tokens.ts";
+import { Bans } from "../domain/keys/bans.ts";
 import { noKeys, type RoomKey } from "../domain/keys/key-table.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { unusedRoomCode } from "../domain/room-code.ts";
@@ -83,6 +84,8 @@ function newRoom(
     aliases: noAliases,
     isClosed: firstKey !== undefined,
     keys: firstKey === undefined ? noKeys : noKeys.with(firstKey),
+    bans: new Bans(),
+    isDeleted: false,
     lastUsedAt: wallMs(),
     participants: new Map(),
     placing: newPlacing(),
@@ -215,10 +218,10 @@ function mayBeDropped({ wallMs }: OperationContext, room: Room): boolean {
 
 function dropRoom(context: OperationContext, room: Room): void {
   forgetRoom(context, room);
-  context.rooms.drop(room);
+  void context.rooms.drop(room);
 }
 
-function forgetRoom(context: OperationContext, room: Room): void {
+export function forgetRoom(context: OperationContext, room: Room): void {
   context.registry.removeRoom(room);
   context.roomPasswords.delete(room.code);
   context.roomDropped(room.code);
@@ -268,6 +271,11 @@ export function takeSharedRoom(
   if (known !== undefined) {
     known.lastUsedAt = Math.max(known.lastUsedAt, stored.lastUsedAt);
     applyStored(known, stored);
+    known.name = stored.name;
+    known.isPasswordProtected = passwordDigest !== undefined;
+    if (passwordDigest === undefined) roomPasswords.delete(code);
+    else if (roomPasswords.get(code)?.stored !== passwordDigest)
+      roomPasswords.set(code, passwordKeeper.fromStored(passwordDigest));
     return;
   }
   // A room that is being created here is added by that operation.

@@ -1,5 +1,6 @@
 import { Alias as AliasSchema, Key as KeySchema, Room as RoomSchema } from "@roomhub/protocol";
 import { type Alias, AliasTable, withoutChains } from "../domain/aliases/alias-table.ts";
+import { Bans } from "../domain/keys/bans.ts";
 import { KeyTable, noKeys } from "../domain/keys/key-table.ts";
 import { parseStoredDigest } from "../stored-digest.ts";
 import { newPlacing, type Room } from "../domain/room.ts";
@@ -156,6 +157,8 @@ export function roomFromStored(stored: StoredRoom): Room {
     aliases: aliasesFromStored(stored),
     isClosed: stored.closed === true,
     keys: keysFromStored(stored, noKeys),
+    bans: new Bans(),
+    isDeleted: false,
     participants: new Map(),
     placing: newPlacing(),
   };

@@ -80,6 +80,7 @@ export class Access {
   /** Why the request must end. @param nowMs - epoch ms @returns undefined as long as it may go on */
   refusal(nowMs: number): HubError | undefined {
     const room = this.#room;
+    if (room.isDeleted) return roomDeleted(room);
     if (!room.isClosed) return undefined;
     if (this.holder === undefined) return keyRefusal(room, "unknown");
     if (this.holder.kind !== "key") return undefined;
@@ -104,4 +105,10 @@ export function keyRefusal({ code }: Room, why: Exclude<KeyVerdict["kind"], "val
     case "expired":
       return new HubError("key_expired", `The key has expired in room ${code}.`, details);
   }
+}
+
+function roomDeleted({ code }: Room): HubError {
+  return new HubError("room_not_found", `Room ${code} was deleted by its host.`, {
+    hint: "Use another room: roomhub room list",
+  });
 }

@@ -1,0 +1,94 @@
+import type { ParticipantNotice } from "@roomhub/participant";
+import type { Room } from "@roomhub/protocol";
+import { memoryRoomStore } from "@roomhub/hub";
+import { expect, test } from "vitest";
+import { userSays } from "../support/clients/openai-client.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
+import { startCluster } from "../support/hub/start-cluster.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { createGate, until, within } from "../support/waiting.ts";
+
+async function hostedRoom(hub: TestHub) {
+  const { room, hostToken = "" } = await hub.client.createRoom({ name: "lab" });
+  return { code: room.code, path: `/rooms/${room.code}`, headers: { "x-host-token": hostToken } };
+}
+
+function changed(hub: TestHub, path: string, headers: HeadersInit, body: object) {
+  return hub.fetch(path, { method: "PUT", headers, body: JSON.stringify(body) });
+}
+
+async function codeOf(response: Response): Promise<string> {
+  return ((await response.json()) as { error: { code: string } }).error.code;
+}
+
+test("a room that is deleted ends its requests and streams, and does not come back", async () => {
+  const gate = createGate();
+  await using provider = await startFakeProvider({
+    behave: () => ({ kind: "normal", gate: gate.opened, gateAfterChunks: 2 }),
+  });
+  const store = memoryRoomStore();
+  const hub = await startTestHub({ store });
+  const { code, path, headers } = await hostedRoom(hub);
+  await joinDirect(hub, code, { endpoint: provider.url });
+  const events = await hub.watch(code);
+  const json = { model: "*", messages: userSays("hi"), stream: true };
+  const stream = await hub.fetch(`${path}/v1/chat/completions`, { json });
+  expect((await hub.fetch(path, { method: "DELETE" })).status).toBe(403);
+  expect((await hub.fetch(path, { method: "DELETE", headers })).status).toBe(200);
+  expect(await within(stream.text(), "the end of the stream")).toContain('"room_not_found"');
+  await events.waitFor("the end", ({ hasEnded }) => hasEnded);
+  expect(events.events.map(({ kind }) => kind).slice(-2)).toEqual([
+    "llm.error",
+    "participant.left",
+  ]);
+  expect((await hub.fetch(path)).status).toBe(404);
+  gate.open();
+  await hub[Symbol.asyncDispose]();
+  await using again = await startTestHub({ store });
+  expect((await again.fetch(path)).status).toBe(404);
+});
+
+test("a new name and password of a room hold at every hub of a cluster, and a deletion does", async () => {
+  await using cluster = await startCluster(2);
+  await cluster.linked();
+  const [first, second] = cluster.hubs;
+  if (first === undefined || second === undefined) throw new Error("the cluster has two hubs");
+  const { path, headers } = await hostedRoom(first);
+  await cluster.everywhere("/rooms", ({ rooms }: { rooms: Room[] }) => rooms.length === 1);
+  const change = { name: "new", password: "swordfish" };
+  expect((await changed(second, path, headers, change)).status).toBe(200);
+  await cluster.everywhere("/rooms", ({ rooms: [room] }: { rooms: Room[] }) => {
+    return room?.name === "new" && room.passwordProtected;
+  });
+  const ada = { id: "ada", nickname: "Ada", model: "m", endpoint: "http://127.0.0.1:9/v1" };
+  for (const hub of cluster.hubs) {
+    expect(await codeOf(await hub.fetch(`${path}/join`, { json: ada }))).toBe("invalid_password");
+  }
+  const json = { ...ada, password: "swordfish" };
+  expect((await second.fetch(`${path}/join`, { json })).status).toBe(201);
+  expect((await second.fetch(path, { method: "DELETE", headers })).status).toBe(200);
+  await cluster.everywhere("/rooms", ({ rooms }: { rooms: Room[] }) => rooms.length === 0);
+  expect((await first.fetch(path)).status).toBe(404);
+});
+
+test("the agent of a participant that was kicked stops", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const { code, path, headers } = await hostedRoom(hub);
+  const notices: ParticipantNotice[] = [];
+  const onNotice = (notice: ParticipantNotice) => void notices.push(notice);
+  await using _ada = await joinTunnel(hub, code, { endpoint: provider.url, onNotice });
+  const kick = `${path}/participants/ada/kick`;
+  expect((await hub.fetch(kick, { method: "POST" })).status).toBe(403);
+  expect((await hub.fetch(kick, { method: "POST", headers })).status).toBe(200);
+  await until(
+    "the agent's end",
+    () => notices,
+    () => notices.some(({ kind }) => kind === "stopped"),
+  );
+  const { participants } = (await (await hub.fetch(`${path}/participants`)).json()) as {
+    participants: object[];
+  };
+  expect(participants).toEqual([]);
+});
