@@ -32,7 +32,7 @@ export async function buildProgram(root: string): Promise<BuiltProgram> {
         // Both act by being imported; the rest of the command's package declares that it does not.
         moduleSideEffects: [{ test: /cli\/src\/(?:bin|main)\.ts$/, sideEffects: true }],
       },
-      plugins: [ownFiles(root), leaveOut()],
+      plugins: [ownFiles(root), leaveOut(), httpAlone()],
     },
     {
       format: "esm",
@@ -93,6 +93,22 @@ function leaveOut(): Plugin {
     load: {
       filter: { id: /^\0unreached:/ },
       handler: (id) => unreached[id.slice("\0unreached:".length)],
+    },
+  };
+}
+
+/**
+ * `import` of `node:http` reads each of its exports, and `WebSocket` among them is a getter that loads Node's `fetch`: 5 MB
+ * and 50 ms of a hub, which never calls it.
+ */
+function httpAlone(): Plugin {
+  const id = "\0http";
+  return {
+    name: "http-alone",
+    resolveId: { filter: { id: /^(?:node:)?http$/ }, handler: () => id },
+    load: {
+      filter: { id: /^\0http$/ },
+      handler: () => 'module.exports = process.getBuiltinModule("node:http");',
     },
   };
 }
