@@ -74,6 +74,8 @@ export class History {
   readonly agents: AgentProcess[] = [];
   readonly watchers: EventWatcher[] = [];
   readonly outcomes: Outcome[] = [];
+  /** of one request at each hub, once everything had recovered */
+  readonly lateOutcomes: { hub: string; outcome: Outcome }[] = [];
   /** by hub, once all is over; undefined when it did not respond */
   readonly listings: (ListedParticipant[] | undefined)[] = [];
   /** what the code of the product threw without anyone catching it */
@@ -194,8 +196,21 @@ export class History {
     }
     // Events of the last ends, also of those that a home keeps to itself for a while.
     await this.scheduler.runUntil(this.scheduler.nowMs + 10_000);
+    await this.#sendLate();
     await this.#list();
     await this.#lookForAcknowledged();
+  }
+
+  async #sendLate(): Promise<void> {
+    for (const { machine } of this.hubs) {
+      const planned = { ...lateRequest, tag: `late at ${machine.name}` };
+      const at = { host: machine.address, port: hubPort, room: this.#roomCode };
+      await this.#on(this.#clients[0]!, "send", () => {
+        const outcome = sendPlanned(planned, at, () => this.scheduler.nowMs);
+        this.lateOutcomes.push({ hub: machine.name, outcome });
+      });
+    }
+    await this.scheduler.runUntil(this.scheduler.nowMs + 5_000);
   }
 
   /** What was confirmed is looked for at each hub. */
@@ -455,6 +470,12 @@ export class History {
     });
   }
 }
+
+/** Of what every model server can do. */
+const lateRequest: PlannedRequest = {
+  ...{ tag: "", atMs: 0, client: 0, hub: 0, selector: "*", isStream: false },
+  ...{ tokens: 2, gapMs: 5, tokenBytes: 0, leavesAfterMs: undefined },
+};
 
 const clusterSecret = Buffer.alloc(32, "simulation");
 

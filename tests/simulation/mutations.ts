@@ -125,4 +125,10 @@ export const mutations: readonly Mutation[] = [
     before: "if (await context.rooms.keep(room)) return true;",
     after: "void context.rooms.keep(room);\n    return true;",
   },
+  {
+    name: "the first heartbeat at the next home ends the wait for the tunnel (once)",
+    file: "packages/hub/src/operations/homes/returning.ts",
+    before: "returning.isHeard === true ? undefined : { ...returning, isHeard: true };",
+    after: "undefined;",
+  },
 ];

@@ -177,6 +177,20 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
     const [mostMs, lossRate] = [1 + below(oneOf([300, 3_000, 10_000])), oneOf([0, 0, 0.1, 0.5])];
     faults.push({ kind: "slow directory", atMs, machine: oneOf(hubs), mostMs, lossRate, forMs });
   }
+  // One fault while a request is under way, and no other: what that may cost is known exactly.
+  if (random() < 0.4) {
+    const atMs = oneOf(requests).atMs + below(1_500);
+    const [hub, agent] = [oneOf(hubs), oneOf(agents).name];
+    const forMs = 2_000 + below(bounds.faultMs[2]);
+    const only: readonly Fault[] = [
+      { kind: "cut", atMs, one: hub, other: agent, forMs },
+      { kind: "freeze", atMs, machine: agent, forMs },
+      { kind: "reset", atMs, machine: agent, nth: below(1_000) },
+      { kind: "kill", atMs, machine: hub, forMs, isPowerCut: false },
+      { kind: "stop", atMs, machine: hub, forMs },
+    ];
+    faults.splice(0, faults.length, oneOf(only));
+  }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;
   return { seed, hubs, agents, clients, requests, changes, faults, healMs };

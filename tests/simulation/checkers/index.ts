@@ -2,8 +2,9 @@ import type { History } from "../history.ts";
 import { acknowledgedIsThere } from "./acknowledged.ts";
 import { bytesAreTheServers } from "./bytes.ts";
 import { eventsInOneOrder } from "./events.ts";
+import { otherHubsGoOn } from "./ends-of-hubs.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
-import { everythingRecovered } from "./recovery.ts";
+import { everyHubServes, everythingRecovered } from "./recovery.ts";
 import { nothingWasThrown } from "./bugs.ts";
 import {
   leavingCancels,
@@ -11,6 +12,7 @@ import {
   nothingWaitsBesideAFreeSlot,
   whatIsServedIsWhole,
 } from "./service.ts";
+import { tunnelsGoOn } from "./resume.ts";
 import { nothingSpins } from "./spinning.ts";
 import { slotsAreKept } from "./slots.ts";
 
@@ -26,6 +28,9 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "leaving cancels": leavingCancels,
   "what was confirmed is there": acknowledgedIsThere,
   "everything recovers": everythingRecovered,
+  "every hub serves again": everyHubServes,
+  "other hubs go on": otherHubsGoOn,
+  "tunnels go on": tunnelsGoOn,
   "nothing spins": nothingSpins,
   "nothing is thrown": nothingWasThrown,
 };

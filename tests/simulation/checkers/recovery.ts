@@ -24,3 +24,10 @@ export function everythingRecovered({ hubs, agents, listings }: History): string
     });
   });
 }
+
+/** Once everything has recovered, each hub serves a request. */
+export function everyHubServes({ lateOutcomes }: History): string[] {
+  return lateOutcomes
+    .filter(({ outcome }) => outcome.end !== "complete")
+    .map(({ hub, outcome }) => `a request at ${hub} is ${outcome.end}: ${outcome.code ?? ""}`);
+}

@@ -3,7 +3,7 @@ import type { Generation } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
 
 /** What a request may end with although nothing is broken: more is asked of the slots than they do in the time. */
-const ofLoad = new Set(["queue_timeout", "queue_full"]);
+export const ofLoad: ReadonlySet<string> = new Set(["queue_timeout", "queue_full"]);
 
 /** Longer than a request takes through hub and agent. */
 const startMs = 1_500;

@@ -1,17 +1,26 @@
 import type { History } from "../history.ts";
 
 /**
- * No model server runs more at once than its participant declared, as long as one process of its agent was there. A home
- * that ends while it hands its room over cannot say what still runs for it. Contract §6.
+ * No model server runs more at once than its participant declared, as long as one process of its agent was there. A hub that
+ * is killed while it stops cannot say what still runs for it: the next home may give the slots of that to others until the
+ * agent has found out. Contract §6.
  */
-export function slotsAreKept({ plan, agents }: History): string[] {
-  const endsInHandOver =
-    plan.hubs.length > 1 &&
-    plan.faults.some((fault) => fault.kind === "stop" && plan.hubs.includes(fault.machine));
-  if (endsInHandOver) return [];
-  return agents.flatMap(({ id, slots, starts, server }) =>
+export function slotsAreKept(history: History): string[] {
+  if (endsAtWork(history)) return [];
+  return history.agents.flatMap(({ id, slots, starts, server }) =>
     starts === 1 && server.mostAtOnce > slots
       ? [`${id} ran ${server.mostAtOnce} requests at once, of ${slots}`]
       : [],
+  );
+}
+
+/** A hub of several was killed in its stop, while a request was under way. */
+function endsAtWork({ plan, outcomes }: History): boolean {
+  const killedMs = plan.faults
+    .filter((fault) => fault.kind === "stop")
+    .filter(({ machine }) => plan.hubs.length > 1 && plan.hubs.includes(machine))
+    .map(({ atMs, forMs }) => atMs + forMs);
+  return outcomes.some(({ sentMs, endedMs = Number.POSITIVE_INFINITY }) =>
+    killedMs.some((ms) => sentMs <= ms && ms <= endedMs),
   );
 }
