@@ -132,6 +132,24 @@ describe("a stream whose connection breaks", () => {
     );
   });
 
+  test("ends when the hub has not kept what the agent lacks, and the agent serves on over a new session", async () => {
+    await using lab = await openLab({ resumeLogBytes: 10 });
+    const client = new AbortController();
+    const stream = await lab.stream(client.signal);
+    stream.text.catch(() => undefined);
+    await lab.lose();
+    // The agent has to be told, and that is not kept.
+    client.abort();
+    await lab.events.next("llm.error");
+    await lab.restore();
+    await lab.provider.waitFor(({ openGenerations }) => openGenerations === 0);
+    lab.generate();
+    const { text } = await within(lab.stream(), "the next request");
+    expect(await text).toContain("[DONE]");
+    await settled(lab.events, 2);
+    expect(ledgerProblems(lab.events)).toEqual([]);
+  });
+
   test("is cancelled by its client at once, at the model server when the agent is back", async () => {
     await using lab = await openLab();
     const client = new AbortController();

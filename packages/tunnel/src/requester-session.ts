@@ -54,6 +54,8 @@ export interface RequesterSessionHandlers {
   onInterrupted?(streams: number): void;
   /** The connection is lost without a running stream. @returns whether the session waits to be resumed all the same */
   waitsIdle?(): boolean;
+  /** An earlier session is resumed over this one's connection: no callback follows. */
+  onGivenOver?(): void;
   /** The session is resumed over another connection; `onLife` and `onStatus` follow as before. */
   onResume?(streams: number): void;
   /** A callback of the owner threw: a bug to log. The session continues. */
@@ -259,7 +261,10 @@ export class RequesterSession {
     const { handlers } = this.#options;
     const { hello, status } = greeting;
     const resumed = this.#replyTo(hello);
-    if (resumed !== undefined) return resumed.#onResumed(status);
+    if (resumed !== undefined) {
+      this.#link.guard(() => handlers.onGivenOver?.());
+      return resumed.#onResumed(status);
+    }
     if (!this.isOpen) return;
     this.#link.guard(() => handlers.onHello(hello, status ?? { ready: true }));
     if (status !== undefined) this.#link.guard(() => handlers.onStatus(status));

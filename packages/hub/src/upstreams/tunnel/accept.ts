@@ -108,11 +108,10 @@ function begin(
     handlers: {
       decideResume(offer) {
         const decision = sessions.decide(participant, session, offer);
-        // From now on the connection belongs to the resumed session, and this one ends silently.
-        if (decision.kind === "resume") registry.remove(participant, session);
         connections.set(decision.kind === "resume" ? decision.session : session, connection);
         return decision;
       },
+      onGivenOver: () => void registry.remove(participant, session),
       onHello: ({ capabilities }, status) => {
         registry.promote(participant, session);
         report({ kind: "opened", status: { ...status, capabilities } });

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { exploreResume } from "./resume.fixture.ts";
+
+test("in every order of what can happen, a session that resumes repeats and loses nothing, and in the end both ends agree", async () => {
+  const all = await exploreResume("quick");
+  expect(all.length).toBeGreaterThan(0);
+  expect(all.filter(({ found }) => found !== undefined)).toEqual([]);
+});
+
+test("the exploration of a resume finds planted defects", async () => {
+  const all = await exploreResume("defects");
+  expect(all.length).toBeGreaterThan(2);
+  expect(all.filter(({ found }) => found === undefined)).toEqual([]);
+});
