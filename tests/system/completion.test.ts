@@ -143,7 +143,7 @@ describe.each(["bash", "zsh", "fish"] as const)("%s", (shell) => {
       const words = completed.map((each) => each.words.filter((word) => word !== "-h"));
       const shells = ["fish", "json", "powershell", "sh"];
       const modes = ["compat", "open", "strict"];
-      const ofList = ["--help", "--hub", "--json"];
+      const ofList = ["--help", "--hub", "--json", "--key-file"];
       expect(words).toEqual([shells, shells, [], modes, ofList, ofList]);
     },
   );

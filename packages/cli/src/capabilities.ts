@@ -3,7 +3,7 @@ import { open, readFile as readTextFile, writeFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { RoomhubClient } from "@roomhub/client";
+import { type Fetch, RoomhubClient } from "@roomhub/client";
 import type {
   ClusterDirectory,
   createHub as CreateHub,
@@ -84,8 +84,9 @@ export function lanAddresses(): LanAddress[] {
 /** The SDK's methods, so that a test can pass a plain object. */
 export type Client = Pick<RoomhubClient, keyof RoomhubClient>;
 
-export function createClient(hubUrl: string): Client {
-  return new RoomhubClient({ hubUrl });
+/** @param send - requests pass it; default: the global `fetch` */
+export function createClient(hubUrl: string, send?: Fetch): Client {
+  return new RoomhubClient({ hubUrl, fetch: send });
 }
 
 export async function createHub(options: HubOptions): Promise<RunningHub> {
@@ -142,10 +143,11 @@ export async function* importRooms(
 
 /**
  * Tokens beside the state files of this user's hubs: of participants that were added from this machine, host tokens of rooms
- * that were created from it, client keys of participants that serve their owner first; models that were chosen in a folder, which is their id then.
+ * that were created from it, keys of closed rooms, client keys of participants that serve their owner first; models that were
+ * chosen in a folder, which is their id then.
  */
 export async function savedTokens(
-  kind: "participants" | "hosts" | "client-keys" | "chosen-models",
+  kind: "participants" | "hosts" | "keys" | "client-keys" | "chosen-models",
 ): Promise<SavedTokens> {
   const { tokensIn } = await import("./sharing/saved-secrets.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), kind));

@@ -1,4 +1,4 @@
-import type { Fetch } from "@roomhub/client";
+import type { Fetch, Invite } from "@roomhub/client";
 import type * as capabilities from "./capabilities.ts";
 import type { Prompts } from "./terminal/prompts.ts";
 import type { SuspendedScreen, Terminal } from "./terminal/terminal.ts";
@@ -7,8 +7,30 @@ export type { Terminal } from "./terminal/terminal.ts";
 
 type Capabilities = typeof capabilities;
 
+/** How a command enters closed rooms: requests to them get their keys without it. See `rooms/room-keys.ts`. */
+interface RoomKeysOfCommand {
+  /**
+   * Before the command runs.
+   *
+   * @param keyFile - of the option `--key-file`
+   * @param canAsk - whether the command may ask for a key at the terminal
+   * @throws UsageError for a file or a variable without a key
+   */
+  prepare(keyFile: string | undefined, canAsk: boolean): Promise<void>;
+  /** From now on no key is asked for. */
+  stopAsking(): void;
+  /** Whether the terminal shows the question for a key now. */
+  readonly isAsking: boolean;
+  /** The key of a room: given, or saved at an earlier use; undefined for none. */
+  of(room: Invite): Promise<string | undefined>;
+  /** Keeps a key for later commands, in a file that only this user can read. A failure is a warning. */
+  save(room: Invite, key: string): Promise<void>;
+}
+
 /** A command's dependencies on the outside. `main.ts` creates the real ones, tests pass others. */
 export interface CliContext extends Capabilities {
+  /** Made by `runRoomhub`. */
+  roomKeys: RoomKeysOfCommand;
   /** Data, for pipes. */
   stdout: Terminal;
   /** Text for people. */

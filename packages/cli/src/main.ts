@@ -14,7 +14,7 @@ const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: 
 dropEmptyVariables(process.env);
 
 const stdin: MaybeTerminal<typeof process.stdin> = process.stdin;
-const context: CliContext = {
+const context: Omit<CliContext, "roomKeys"> = {
   ...capabilities,
   stdout: terminal(process.stdout),
   stderr: terminal(process.stderr),

@@ -23,11 +23,13 @@ export function addHubOptions(command: Command): Command {
 }
 
 export function addHubOption(command: Command): Command {
-  return command.addOption(
-    new Option("--hub <url>", "hub URL")
-      .default(defaultHubUrl, `"${defaultHubUrl}", env: ${hubVariable}`)
-      .argParser(hubUrlArgument),
-  );
+  return command
+    .addOption(
+      new Option("--hub <url>", "hub URL")
+        .default(defaultHubUrl, `"${defaultHubUrl}", env: ${hubVariable}`)
+        .argParser(hubUrlArgument),
+    )
+    .option("--key-file <path>", "key of a closed room, from a file (- for stdin)");
 }
 
 /**

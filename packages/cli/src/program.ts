@@ -5,21 +5,32 @@ import { checkVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { examples, readHubVariable } from "./options.ts";
 import { renderError } from "./terminal/render-error.ts";
+import { RoomKeys } from "./rooms/room-keys.ts";
+import { interactivityOf } from "./terminal/interactivity.ts";
 import { colorsFor } from "./terminal/text.ts";
 
 /**
  * Runs one command line to its end.
  *
- * @param args - without the program's own name
+ * @param given - without the program's own name
  * @returns the exit code
  */
-export async function runRoomhub(args: readonly string[], context: CliContext): Promise<number> {
+export async function runRoomhub(
+  given: readonly string[],
+  context: Omit<CliContext, "roomKeys">,
+): Promise<number> {
   let hubUrl: string | undefined;
+  const roomKeys = new RoomKeys(context);
+  const args = roomKeys.takeFromLinks(given);
   const observed: CliContext = {
     ...context,
+    roomKeys,
+    fetch: roomKeys.fetch,
     createClient: (url) => {
       hubUrl = url;
-      return context.createClient(url);
+      const client = context.createClient(url, roomKeys.fetch);
+      roomKeys.addHub(client.hubUrl);
+      return client;
     },
   };
   const program = await createProgram(observed, commandIn(args), args);
@@ -30,7 +41,7 @@ export async function runRoomhub(args: readonly string[], context: CliContext): 
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     const { verbose = false } = program.opts<{ verbose?: boolean }>();
     const isVerbose = verbose || (context.env["ROOMHUB_DEBUG"] ?? "") !== "";
-    renderError(context, error, { isVerbose, hubUrl });
+    renderError(observed, error, { isVerbose, hubUrl });
     return exitCodeOf(error);
   }
 }
@@ -142,8 +153,12 @@ const commandGroups: Record<string, Record<string, [description: string, LoadCom
       "run a hub until stopped",
       async () => (await import("./commands/serve.ts")).addServeCommand,
     ],
+    "key|keys": [
+      "create, list, rotate and revoke the keys of a closed room",
+      async () => (await import("./commands/key.ts")).addKeyCommand,
+    ],
     "room|rooms": [
-      "create, list and show rooms, import them into a cluster",
+      "create, list, show, close and open rooms, import them into a cluster",
       async () => (await import("./commands/room.ts")).addRoomCommand,
     ],
     "doctor [target]": [
@@ -220,6 +235,8 @@ export async function createProgram(
       if (secretsFile !== undefined) await context.addVariablesFrom(secretsFile);
       checkVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
+      const { keyFile, ...options } = command.opts<{ keyFile?: string }>();
+      await context.roomKeys.prepare(keyFile, interactivityOf(context, options).canAsk);
     });
   const isChosen = (usage: string) =>
     usage

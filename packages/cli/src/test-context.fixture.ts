@@ -15,6 +15,7 @@ import type { MonitorOptions } from "./watch/monitor/page-server.ts";
 import type { ProgramHost } from "./programs/program-host.ts";
 import type { SavedToken } from "./sharing/saved-secrets.ts";
 import { runRoomhub } from "./program.ts";
+import { RoomKeys } from "./rooms/room-keys.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
 import type { Typed } from "./terminal/message-input.ts";
 import type { Choice, Prompts } from "./terminal/prompts.ts";
@@ -66,6 +67,8 @@ export interface World {
   tokens: SavedToken[];
   /** host tokens of rooms that were created from here */
   hostTokens: SavedToken[];
+  /** keys of closed rooms that were saved here */
+  keys: SavedToken[];
   /** client keys of participants that serve their owner first */
   clientKeys: SavedToken[];
   /** models that were chosen for a folder */
@@ -189,6 +192,7 @@ export function makeWorld(
     pauses: [],
     tokens: [],
     hostTokens: [],
+    keys: [],
     clientKeys: [],
     chosenModels: [],
     questions,
@@ -273,6 +277,7 @@ export function makeWorld(
         const tokens = {
           participants: world.tokens,
           hosts: world.hostTokens,
+          keys: world.keys,
           "client-keys": world.clientKeys,
           "chosen-models": world.chosenModels,
         }[kind];
@@ -351,9 +356,11 @@ export function makeWorld(
         return () => listeners.delete(listener);
       },
       exitNow: (code) => world.exits.push(code),
+      roomKeys: undefined as never,
       ...overrides,
     },
   };
+  world.context.roomKeys = new RoomKeys(world.context);
   return world;
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { RoomhubClient } from "./client.ts";
 import {
   HubUnreachableError,
@@ -266,4 +266,55 @@ test("errors of another copy of this package are recognised", async () => {
   await hub[Symbol.asyncDispose]();
   const silence: unknown = await client.health().catch((error: unknown) => error);
   expect([isRoomhubError(silence), isHubUnreachableError(silence)]).toEqual([false, true]);
+});
+
+describe("a closed room", () => {
+  const value = `rhk_${"k".repeat(43)}`;
+
+  test("gets the key in a header of every request, and of the event stream", async () => {
+    const sent: (string | null)[] = [];
+    const client = new RoomhubClient({
+      hubUrl: "http://127.0.0.1:5050",
+      key: value,
+      fetch: async (url, { headers }) => {
+        expect(url).not.toContain(value);
+        sent.push(new Headers(headers).get("authorization"));
+        return url.endsWith("/events")
+          ? new Response("", { headers: { "content-type": "text/event-stream" } })
+          : Response.json({ room: { code: "ABC234" } });
+      },
+    });
+    const room = await client.room("ABC234");
+    for await (const _event of room.events({ reconnect: false })) expect.unreachable();
+    expect(sent).toEqual([`Bearer ${value}`, `Bearer ${value}`]);
+    expect(room.key).toBe(value);
+    expect(JSON.stringify(room)).not.toContain(value);
+  });
+
+  test("its host sends the proof in a header of its own", async () => {
+    const sent: [method: string, path: string, proof: string | null, body: unknown][] = [];
+    const client = new RoomhubClient({
+      hubUrl: "http://127.0.0.1:5050",
+      fetch: async (url, { method, headers, body }) => {
+        const given = new Headers(headers);
+        const proof = given.get("x-host-token") ?? given.get("x-roomhub-admin");
+        sent.push([method ?? "", url.slice(21), proof, body ?? undefined]);
+        return Response.json({ key: { name: "ada" }, keys: [], room: {} });
+      },
+    });
+    const host = client.asHost("abc234", { hostToken: "rhh_1" });
+    await host.setClosed(true);
+    await host.createKey({ name: "ada" });
+    await host.listKeys();
+    await host.rotateKey("ada", 5);
+    await client.asHost("ABC234", { operatorSecret: "s" }).revokeKey("a/b");
+    const below = "/v1/rooms/ABC234";
+    expect(sent).toEqual([
+      ["POST", `${below}/close`, "rhh_1", undefined],
+      ["POST", `${below}/keys`, "rhh_1", '{"name":"ada"}'],
+      ["GET", `${below}/keys`, "rhh_1", undefined],
+      ["POST", `${below}/keys/ada/rotate?graceMs=5`, "rhh_1", undefined],
+      ["DELETE", `${below}/keys/a%2Fb`, "s", undefined],
+    ]);
+  });
 });

@@ -24,7 +24,8 @@ import {
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
 import { notAHub } from "./errors.ts";
 import { type DetailStreamOptions, type EventStreamOptions, readEvents } from "./event-stream.ts";
-import { normaliseHubUrl, parseInvite } from "./hub-url.ts";
+import { keyInLink, normaliseHubUrl, parseInvite } from "./hub-url.ts";
+import { type HostProof, RoomHost, roomPath } from "./room-host.ts";
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
@@ -48,6 +49,8 @@ export interface HostCallOptions extends CallOptions {
 export interface RoomhubClientOptions {
   /** A trailing slash, `/v1` or `/rooms/CODE` is removed. */
   hubUrl: string;
+  /** The key of a closed room, `rhk_…`; sent as `Authorization: Bearer`, never in a URL. Contract §9. */
+  key?: string | undefined;
   /** Default: the global `fetch`. */
   fetch?: Fetch | undefined;
   /** Timeout of one call. Default 30 000 ms; an event stream ends only after 50 s without data. */
@@ -76,7 +79,13 @@ export class RoomhubClient {
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
       timeoutMs: options.timeoutMs ?? 30_000,
       world: options.world ?? systemWorld,
+      key: options.key,
     };
+  }
+
+  /** For `openAIOptions(room)` and the like. @internal */
+  get key(): string | undefined {
+    return this.#connection.key;
   }
 
   /** The base URL for an OpenAI SDK: `{hub}/rooms/CODE/v1`. */
@@ -93,11 +102,17 @@ export class RoomhubClient {
     return new RoomClient(this, await this.getRoom(code, options));
   }
 
+  /** @param room - `closed`: its use needs a key, and the response has the first one */
   createRoom(
-    room: { name: string; password?: string | undefined },
+    room: { name: string; password?: string | undefined; closed?: boolean | undefined },
     { signal }: CallOptions = {},
   ): Promise<CreateRoomResponse> {
     return callHub(this.#connection, { method: "POST", path: "/v1/rooms", body: room, signal });
+  }
+
+  /** What the host of a room may do, and the operator of the hub. */
+  asHost(code: string, proof: HostProof): RoomHost {
+    return new RoomHost(this.#connection, code, proof);
   }
 
   async listRooms({ signal }: CallOptions = {}): Promise<Room[]> {
@@ -306,6 +321,11 @@ export class RoomClient {
     this.info = info;
   }
 
+  /** The key of a closed room, as it was given. */
+  get key(): string | undefined {
+    return this.#hub.key;
+  }
+
   /** All participants, online or not, in join order. */
   participants(options?: CallOptions): Promise<ParticipantSummary[]> {
     return this.#hub.listParticipants(this.code, options);
@@ -380,7 +400,8 @@ export class RoomClient {
 export interface OpenRoomOptions extends Partial<RoomhubClientOptions>, CallOptions {}
 
 /**
- * Opens a room by its invitation: a room code or a URL like `http://192.168.1.5:5050/rooms/ABC234`, with or without `/v1`.
+ * Opens a room by its invitation: a room code, a URL like `http://192.168.1.5:5050/rooms/ABC234`, with or without `/v1`, or
+ * a link with `#key=…`.
  *
  * @param options - `hubUrl` is the hub for a bare room code; default `http://127.0.0.1:5050`
  * @throws InvalidHubUrlError, RoomhubError (`room_not_found`), HubUnreachableError
@@ -390,11 +411,8 @@ export function openRoom(
   { signal, ...options }: OpenRoomOptions = {},
 ): Promise<RoomClient> {
   const { hubUrl, room } = parseInvite(invite, options.hubUrl ?? "http://127.0.0.1:5050");
-  return new RoomhubClient({ ...options, hubUrl }).room(room, { signal });
-}
-
-function roomPath(code: string): string {
-  return `/v1/rooms/${encodeURIComponent(normaliseRoomCode(code))}`;
+  const key = options.key ?? keyInLink(invite);
+  return new RoomhubClient({ ...options, hubUrl, key }).room(room, { signal });
 }
 
 function participantPath(code: string, id: string): string {

@@ -12,6 +12,8 @@ export interface HubConnection {
   /** Timeout of a call, ms. A stream times out only when the hub sends no data. */
   timeoutMs: number;
   world: World;
+  /** Sent as `Authorization: Bearer` with every request. */
+  key: string | undefined;
 }
 
 export interface HubCall {
@@ -21,6 +23,7 @@ export interface HubCall {
   body?: unknown;
   token?: string | undefined;
   hostToken?: string | undefined;
+  operatorSecret?: string | undefined;
   /** `If-None-Match: *` */
   onlyIfNew?: boolean | undefined;
   signal?: AbortSignal | undefined;
@@ -61,7 +64,7 @@ export async function openStream(
   lastEventId: string | undefined,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const headers: Record<string, string> = { accept: "text/event-stream" };
+  const headers = headersOf(connection, "text/event-stream");
   if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
   let response: Response;
   try {
@@ -83,15 +86,20 @@ export async function openStream(
   return response.body;
 }
 
+function headersOf({ key }: HubConnection, accept: string): Record<string, string> {
+  return key === undefined ? { accept } : { accept, authorization: `Bearer ${key}` };
+}
+
 async function readAll(
   connection: HubConnection,
   call: HubCall,
   signal: AbortSignal,
 ): Promise<{ response: Response; text: string }> {
-  const headers: Record<string, string> = { accept: "application/json" };
+  const headers = headersOf(connection, "application/json");
   if (call.body !== undefined) headers["content-type"] = "application/json";
   if (call.token !== undefined) headers["x-participant-token"] = call.token;
   if (call.hostToken !== undefined) headers["x-host-token"] = call.hostToken;
+  if (call.operatorSecret !== undefined) headers["x-roomhub-admin"] = call.operatorSecret;
   if (call.onlyIfNew === true) headers["if-none-match"] = "*";
   try {
     const response = await connection.fetch(connection.hubUrl + call.path, {

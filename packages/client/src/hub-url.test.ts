@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { InvalidHubUrlError, normaliseHubUrl, parseInvite } from "./hub-url.ts";
+import { InvalidHubUrlError, keyInLink, normaliseHubUrl, parseInvite } from "./hub-url.ts";
 
 test.each([
   ["http://127.0.0.1:5050", "http://127.0.0.1:5050"],
@@ -65,4 +65,13 @@ test.each([
   ["http://hub:5050/rooms/Ana's%20lab/v1", '"Ana\'s lab" is not a room code'],
 ])("the invitation %j is rejected with a valid form: %s", (text, message) => {
   expect(() => parseInvite(text, "http://hub:5050")).toThrow(message);
+});
+
+test("the page that watches a room names it, and a key in its fragment is left out of results and messages", () => {
+  const value = `rhk_${"k".repeat(43)}`;
+  const link = `http://10.0.0.9:5050/hub/monitor/?room=ABC234#key=${value}`;
+  expect(parseInvite(link, "")).toEqual({ hubUrl: "http://10.0.0.9:5050/hub", room: "ABC234" });
+  expect(keyInLink(link)).toBe(value);
+  expect(keyInLink("http://10.0.0.9:5050/rooms/ABC234")).toBeUndefined();
+  expect(() => parseInvite(`nonsense#key=${value}`, "")).toThrow(/^(?!.*rhk_)/s);
 });

@@ -5,7 +5,7 @@ export class InvalidHubUrlError extends Error {
   override readonly name = "InvalidHubUrlError";
 }
 
-/** A hub and one of its rooms. */
+/** A hub and one of its rooms, without a key. */
 export interface Invite {
   hubUrl: string;
   room: string;
@@ -23,12 +23,14 @@ const roomPath = /^(?<prefix>.*?)(?:\/v1)?\/rooms\/(?<room>[^/]+)(?:\/.*)?$/;
 export function normaliseHubUrl(text: string): string {
   const url = parseUrl(text);
   const path = url.pathname.replace(/\/+$/, "");
-  const prefix = roomPath.exec(path)?.groups?.["prefix"] ?? path.replace(/\/v1(?:\/.*)?$/, "");
+  const prefix =
+    roomPath.exec(path)?.groups?.["prefix"] ?? path.replace(/\/(?:v1(?:\/.*)?|monitor)$/, "");
   return url.origin + prefix.replace(/\/+$/, "");
 }
 
 /**
- * Parses an invitation: a bare room code, `{hub}/rooms/CODE` or `{hub}/rooms/CODE/v1` (and anything below it).
+ * Parses an invitation: a bare room code, `{hub}/rooms/CODE` or `{hub}/rooms/CODE/v1` (and anything below it), or the
+ * page that watches the room, `{hub}/monitor/?room=CODE`. A fragment is left out.
  *
  * @param defaultHubUrl - the hub for a bare code
  * @throws InvalidHubUrlError
@@ -40,10 +42,19 @@ export function parseInvite(text: string, defaultHubUrl: string): Invite {
   }
   if (!/[./:]/.test(bare)) throw noRoom(bare);
   const url = parseUrl(bare);
-  const segment = roomPath.exec(url.pathname)?.groups?.["room"];
+  const segment = roomPath.exec(url.pathname)?.groups?.["room"] ?? watchedRoom(url);
   const room = segment === undefined ? undefined : withoutQuotes(decoded(segment));
   if (room === undefined || !codeGrammar.test(room)) throw noRoomIn(bare, url, room);
   return { hubUrl: normaliseHubUrl(bare), room: normaliseRoomCode(room) };
+}
+
+/** The key in the fragment of a link, `#key=rhk_…`: fragments are sent to no server. */
+export function keyInLink(text: string): string | undefined {
+  return /#(?:.*&)?key=(rhk_[\w-]+)/.exec(text)?.[1];
+}
+
+function watchedRoom({ pathname, searchParams }: URL): string | undefined {
+  return /\/monitor\/?$/.test(pathname) ? (searchParams.get("room") ?? undefined) : undefined;
 }
 
 function noRoom(text: string): InvalidHubUrlError {
@@ -63,9 +74,12 @@ function noRoomIn(text: string, url: URL, room: string | undefined): InvalidHubU
   );
 }
 
-/** Removes what is often pasted along with a URL: spaces, quotes, angle brackets, a full stop. */
+/**
+ * Removes what is often pasted along with a URL: spaces, quotes, angle brackets, a full stop. A fragment too: it may contain
+ * a key, which no message may repeat.
+ */
 function withoutQuotes(text: string): string {
-  return text.replace(/^[\s"'`‘’“”<]+|[\s"'`‘’“”>,;.]+$/gu, "");
+  return text.replace(/#.*$/s, "").replace(/^[\s"'`‘’“”<]+|[\s"'`‘’“”>,;.]+$/gu, "");
 }
 
 function decoded(segment: string): string {

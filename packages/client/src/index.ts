@@ -21,7 +21,14 @@ export {
   type RoomhubErrorDetails,
 } from "./errors.ts";
 export type { DetailStreamOptions, EventStreamOptions } from "./event-stream.ts";
-export { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "./hub-url.ts";
+export {
+  InvalidHubUrlError,
+  type Invite,
+  keyInLink,
+  normaliseHubUrl,
+  parseInvite,
+} from "./hub-url.ts";
+export { type HostProof, RoomHost } from "./room-host.ts";
 export {
   aiSDKOptions,
   type AISDKOptions,
@@ -39,7 +46,9 @@ export type {
   HubEvent,
   JoinRequest,
   JoinResponse,
+  Key,
   ModelEntry,
+  NewKey,
   ParticipantSummary,
   RequestSummary,
   Room,

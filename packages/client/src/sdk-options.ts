@@ -3,14 +3,15 @@
  * alone or merged with other options.
  */
 
-/** A `RoomClient`, or any object with the room's base URL, `{hub}/rooms/CODE/v1`. */
+/** A `RoomClient`, or any object with the room's base URL, `{hub}/rooms/CODE/v1`, and a closed room's key. */
 export interface RoomAddress {
   readonly baseURL: string;
+  readonly key?: string | undefined;
 }
 
 export interface SDKOptions {
   baseURL: string;
-  /** Any text: a room needs none, but the SDKs require one. */
+  /** The key of a closed room. Else any text: an open room needs none, but the SDKs require one. */
   apiKey: string;
 }
 
@@ -26,26 +27,26 @@ export interface OpenResponsesOptions {
   apiKey: string;
 }
 
-/** The hub ignores a client's key, except that one starting with `rhp_` is read as a participant token. */
-const anyKey = "roomhub";
+/** An open room ignores a client's key, except that one starting with `rhp_` is read as a participant token. */
+const keyOf = ({ key = "roomhub" }: RoomAddress) => key;
 const providerName = "roomhub";
 
 /** `new OpenAI(openAIOptions(room))`; LangChain takes the same object as `configuration`. */
 export function openAIOptions(room: RoomAddress): SDKOptions {
-  return { baseURL: room.baseURL, apiKey: anyKey };
+  return { baseURL: room.baseURL, apiKey: keyOf(room) };
 }
 
 /** `new Anthropic(anthropicOptions(room))`: for participants that serve `/messages`. The SDK appends `/v1` itself. */
 export function anthropicOptions(room: RoomAddress): SDKOptions {
-  return { baseURL: room.baseURL.replace(/\/v1\/?$/, ""), apiKey: anyKey };
+  return { baseURL: room.baseURL.replace(/\/v1\/?$/, ""), apiKey: keyOf(room) };
 }
 
 /** `createOpenAICompatible(aiSDKOptions(room))`, and `createOpenAI(aiSDKOptions(room))`. */
 export function aiSDKOptions(room: RoomAddress): AISDKOptions {
-  return { name: providerName, baseURL: room.baseURL, apiKey: anyKey };
+  return { name: providerName, baseURL: room.baseURL, apiKey: keyOf(room) };
 }
 
 /** `createOpenResponses(openResponsesOptions(room))` of `@ai-sdk/open-responses`. */
 export function openResponsesOptions(room: RoomAddress): OpenResponsesOptions {
-  return { name: providerName, url: `${room.baseURL}/responses`, apiKey: anyKey };
+  return { name: providerName, url: `${room.baseURL}/responses`, apiKey: keyOf(room) };
 }

@@ -32,6 +32,8 @@ export interface ParticipantOptions {
   /** The provider's endpoint; this participant calls no other. */
   endpoint: string;
   password?: string | undefined;
+  /** The key of a closed room, with the right to share. Contract §9. */
+  key?: string | undefined;
   specs?: Specs | undefined;
   config?: ParticipantConfig | undefined;
   capabilities?: JoinRequest["capabilities"] | undefined;
@@ -111,6 +113,7 @@ export interface Settings {
   /** its id changes at the first join, see `nextId` */
   joinRequest: JoinRequest;
   nextId: ((takenId: string) => string) | undefined;
+  key: string | undefined;
   baseUrl: string;
   /** undefined when the endpoint is called */
   serve: ServeFunction | undefined;
@@ -172,6 +175,7 @@ function readEndpointOptions(
       transport: "tunnel",
     },
     nextId: options.nextId,
+    key: options.key,
     baseUrl: checked.baseUrl,
     serve,
     // Functions share no slots, though they share an endpoint's name.

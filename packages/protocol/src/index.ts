@@ -69,6 +69,7 @@ export {
   resolveLimits,
 } from "./limits.ts";
 export {
+  isKeyValue,
   Key,
   KEY_RIGHTS,
   KeyListResponse,

@@ -8,6 +8,11 @@ export type KeyRight = z.infer<typeof KeyRight>;
 /** The rights of a key that was created without naming any. */
 export const USUAL_RIGHTS: readonly KeyRight[] = ["use", "watch"];
 
+/** Whether the text has the form of a key's value: `rhk_` and 32 bytes in base64url. */
+export function isKeyValue(text: string): boolean {
+  return /^rhk_[\w-]{43}$/.test(text);
+}
+
 const longestGraceMs = 30 * 24 * 3_600_000;
 
 /** The query of `POST …/keys/:key/rotate`. */

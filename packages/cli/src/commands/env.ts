@@ -1,5 +1,5 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
-import { NAME_KEY_PREFIX, type ParticipantSummary, withoutLatest } from "@roomhub/protocol";
+import { type ParticipantSummary, withoutLatest } from "@roomhub/protocol";
 import { type Command, Option } from "commander";
 import { canReplaceStandIn } from "@roomhub/room-state";
 import type { Client } from "../capabilities.ts";
@@ -15,6 +15,7 @@ import {
   type ShellSettings,
 } from "../programs/other-programs.ts";
 import {
+  accessKey,
   type Program,
   type ProgramName,
   programNames,
@@ -119,8 +120,9 @@ async function printEnv(
   const client = context.createClient(invite.hubUrl);
   let { model } = options;
   let tokens: number | undefined;
+  let isClosed = true;
   try {
-    await client.getRoom(invite.room);
+    isClosed = (await client.getRoom(invite.room)).closed === true;
     if (model !== undefined) await warnAboutModel(context, client, invite, model);
     if (options.for !== undefined && options.for !== "openai") {
       const participants = await client.listParticipants(invite.room);
@@ -131,7 +133,8 @@ async function printEnv(
     if (!(error instanceof HubUnreachableError)) throw error;
     context.stderr.write(`! ${safe(error.message)}\n→ ${unreachableHubHint(context, error)}\n`);
   }
-  const setup = setupOf(client.baseUrl(invite.room), { ...options, model, tokens });
+  const key = isClosed ? await context.roomKeys.of(invite) : undefined;
+  const setup = setupOf(client.baseUrl(invite.room), { ...options, model, tokens, key });
   const shell = options.json === true ? "json" : options.shell;
   if (shell === "json") return writeJson(context.stdout, settingsJson(setup));
   context.stdout.write(settingsText(setup, shell));
@@ -155,11 +158,13 @@ async function warnAboutModel(
 type Wanted = Pick<EnvOptionValues, "for" | "model" | "as"> & {
   /** of the model's context, where the room knows it */
   tokens?: number | undefined;
+  /** of a closed room */
+  key?: string | undefined;
 };
 
-/** Hubs accept any key, but clients require one, and a real key already in the environment must not be sent to a room. */
-function setupOf(baseUrl: string, { for: program, model, as, tokens }: Wanted): ShellSettings {
-  const key = as === undefined ? "roomhub" : `${NAME_KEY_PREFIX}${as}`;
+function setupOf(baseUrl: string, wanted: Wanted): ShellSettings {
+  const { for: program, model, as, tokens } = wanted;
+  const { key, ...named } = accessKey(wanted.key, as);
   const withModel = (name: string) => (model === undefined ? {} : { [name]: model });
   const openai = { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: key };
   if (program === "openai") {
@@ -176,13 +181,12 @@ function setupOf(baseUrl: string, { for: program, model, as, tokens }: Wanted): 
     };
     return { kind: "variables", variables };
   }
-  const isNamed = as !== undefined;
-  const room = { baseUrl, key, isNamed, model: model ?? "*", context: tokens };
+  const room = { baseUrl, key, ...named, model: model ?? "*", context: tokens };
   if (isOther(program)) return otherPrograms[program].settings(room);
   const { variables = {}, args = [] } = (programs[program] as Program).settings(room, undefined);
   return args.length === 0
     ? { kind: "variables", variables }
-    : { kind: "command", words: [program, ...args] };
+    : { kind: "command", words: [program, ...args], variables };
 }
 
 /** Prints the line that uses the output of this same command. */

@@ -159,11 +159,11 @@ async function resolveParticipants(
   const roomName = room.name === undefined ? "" : ` (${safe(room.name)})`;
   say(`Joining room ${safe(invite.room)}${roomName} at ${invite.hubUrl}`);
 
-  const nickname = options.nickname ?? context.userName;
-  const { ownFirst, tunnelMask, specs } = options;
+  const { nickname = context.userName, ownFirst, tunnelMask, specs } = options;
   const config = { ...options.config, ...servingConfig(options) };
   const budget = budgetOf(context, options);
   const taken = new Set(room.connected);
+  const key = await context.roomKeys.of(invite);
   return models.map(({ endpoint, model, serverName, traits }) => {
     const nextId = () => {
       const free = freeId(suggestId(nickname, model), context.hostName, taken);
@@ -180,7 +180,7 @@ async function resolveParticipants(
       nickname,
       model,
       endpoint,
-      password: room.password,
+      ...{ password: room.password, key },
       context: options.context,
       ownFirst,
       tunnelMask,

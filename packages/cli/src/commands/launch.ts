@@ -1,4 +1,3 @@
-import { NAME_KEY_PREFIX } from "@roomhub/protocol";
 import { Argument, type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
@@ -15,6 +14,7 @@ import {
   variableLines,
 } from "../programs/other-programs.ts";
 import {
+  accessKey,
   type Program,
   type ProgramName,
   programNames,
@@ -23,6 +23,7 @@ import {
 } from "../programs/program-table.ts";
 import { commandLine } from "../programs/shell-syntax.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
+import { closedRoomKey } from "../rooms/room-keys.ts";
 import { interactivityOf } from "../terminal/interactivity.ts";
 import { shellWord, writeJson } from "../terminal/text.ts";
 
@@ -116,8 +117,7 @@ async function launch(
   const client = context.createClient(invite.hubUrl);
   const access: RoomAccess = {
     baseUrl: client.baseUrl(invite.room),
-    key: options.as === undefined ? "roomhub" : `${NAME_KEY_PREFIX}${options.as}`,
-    isNamed: options.as !== undefined,
+    ...accessKey(await closedRoomKey(context, invite), options.as),
     model: model.selector,
     context: model.context,
   };

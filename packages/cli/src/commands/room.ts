@@ -1,8 +1,16 @@
+import type { Invite } from "@roomhub/client";
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import { createRoomCommand, sizeOf } from "../rooms/choose-room.ts";
 import { pastedHubAt, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
-import { createHostedRoom, serveAnyModel } from "../rooms/host-token.ts";
+import {
+  addHostOptions,
+  createHostedRoom,
+  ensureOwnKey,
+  type HostOptionValues,
+  roomAsHost,
+  serveAnyModel,
+} from "../rooms/host-token.ts";
 import type { CliContext } from "../context.ts";
 import { importStateFile, type ImportOptionValues } from "../cluster/import-state-file.ts";
 import { addNatsFlags } from "../hosting/hub-settings.ts";
@@ -17,6 +25,7 @@ import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface CreateOptionValues extends HubOptionValues, PasswordOptionValues {
+  closed?: boolean;
   anyModel?: boolean;
 }
 
@@ -29,6 +38,7 @@ export function addRoomCommand(program: Command, context: CliContext): void {
   addPasswordOptions(addHubOptions(room.command("create")))
     .argument("<name>", "name of the room")
     .description("create a room and print its code")
+    .option("--closed", "its use needs a key: roomhub key create")
     .option("--any-model", "serve every model name that is requested, with any participant")
     .addHelpText("after", examples('roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD'))
     .action((name: string, options: CreateOptionValues) => createRoom(context, name, options));
@@ -43,6 +53,19 @@ export function addRoomCommand(program: Command, context: CliContext): void {
     .description("show a room and how to use it")
     .addHelpText("after", examples("roomhub room show ABC234"))
     .action((code: string, options: HubOptionValues) => showRoom(context, code, options));
+
+  for (const [verb, isClosed, what] of [
+    ["close", true, "require a key for the use of a room"],
+    ["open", false, "let everyone use a closed room; its keys are kept"],
+  ] as const) {
+    addHostOptions(addHubOptions(room.command(verb)))
+      .argument("<room>", "room code or invite URL")
+      .description(what)
+      .addHelpText("after", examples(`roomhub room ${verb} ABC234`))
+      .action((code: string, options: HubOptionValues & HostOptionValues) =>
+        setClosed(context, inviteOf(code, options), isClosed, options),
+      );
+  }
 
   addJsonOption(addNatsFlags(room.command("import")))
     .argument("<file>", "state file of a hub that was alone")
@@ -61,14 +84,21 @@ async function createRoom(
 ): Promise<void> {
   const password = await readPassword(context, options);
   const client = context.createClient(options.hub);
-  const wanted = { name, password };
-  const { room, hostId, hostToken } = await createHostedRoom(context, client, options.hub, wanted);
-  if (options.anyModel === true) await serveAnyModel(client, room.code, hostToken);
+  const wanted = { name, password, ...(options.closed === true && { closed: true }) };
+  const { room, hostId, hostToken, key } = await createHostedRoom(
+    context,
+    client,
+    options.hub,
+    wanted,
+  );
+  if (options.anyModel === true)
+    await serveAnyModel(context, { hubUrl: options.hub, room: room.code });
   if (options.json === true)
     return writeJson(context.stdout, {
       room,
       hostId,
       hostToken,
+      key,
       baseUrl: client.baseUrl(room.code),
     });
   context.stdout.write(`${safe(room.code)}\n`);
@@ -85,7 +115,7 @@ async function listRooms(context: CliContext, options: HubOptionValues): Promise
   } else {
     const rows = rooms.map((room) => [
       safe(room.code),
-      safe(room.name),
+      room.closed === true ? `${safe(room.name)} (closed)` : safe(room.name),
       String(room.participantCount),
       room.passwordProtected ? "yes" : "no",
       new Date(room.createdAt).toISOString().slice(0, 10),
@@ -110,13 +140,40 @@ async function showRoom(
   context.stderr.write(await usageOfRoom(context, room, invite.hubUrl));
 }
 
+async function setClosed(
+  context: CliContext,
+  invite: Invite,
+  isClosed: boolean,
+  options: HubOptionValues & HostOptionValues,
+): Promise<void> {
+  const asHost = await roomAsHost(context, invite, options);
+  const { room, warnings = [] } = await asHost.setClosed(isClosed);
+  const isHosts = options.operatorFile === undefined;
+  if (isClosed && isHosts) await ensureOwnKey(context, invite, asHost);
+  if (options.json === true) return writeJson(context.stdout, { room, warnings });
+  for (const { message } of warnings) context.stderr.write(`! ${safe(message)}\n`);
+  const line = `${context.commandName} key create ${invite.hubUrl}/rooms/${invite.room} --name NAME`;
+  context.stderr.write(
+    isClosed
+      ? `Room ${invite.room} is closed: its use needs a key${isHosts ? ". Yours is kept on this machine" : ""}\n→ let someone in: ${line}\n`
+      : `Room ${invite.room} is open: everyone may use it\n`,
+  );
+}
+
 async function usageOfRoom(context: CliContext, room: Room, hubUrl: string): Promise<string> {
   const code = safe(room.code);
   const hub = await pastedHubAt(context, hubUrl);
   const watchUrl = watchUrlOf(hub, code);
   const passwordNote = "          (prompts for the join password, or reads ROOMHUB_PASSWORD)";
+  const useIt =
+    room.closed === true
+      ? [
+          `Use it:   ${context.commandName} chat ${hub.hubUrl}/rooms/${code}  (with a key)`,
+          `Keys:     ${context.commandName} key create ${hub.hubUrl}/rooms/${code} --name NAME`,
+        ]
+      : [`Use it:   export OPENAI_BASE_URL=${hub.hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=roomhub`];
   return [
-    `Use it:   export OPENAI_BASE_URL=${hub.hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=roomhub`,
+    ...useIt,
     `Join it:  ${shareLine(context, hub, code)}`,
     ...(room.passwordProtected ? [passwordNote] : []),
     ...(watchUrl === undefined ? [] : [`Watch it: ${watchUrl}`]),

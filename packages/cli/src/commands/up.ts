@@ -28,7 +28,7 @@ import { replaceDemo, startDemo } from "../demo/replace-demo.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { reasonOf, safe, writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
-import { findOrCreateRoom, savedHostToken, serveAnyModel } from "../rooms/host-token.ts";
+import { findOrCreateRoom, serveAnyModel } from "../rooms/host-token.ts";
 import { reportProblems, shareModel, type Sharing } from "../hosting/up-sharing.ts";
 import { watchUrlOf } from "../rooms/invite-text.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
@@ -159,8 +159,7 @@ async function startAll(
   const { localUrl } = launched;
   const room = await findOrCreateRoom(context, localUrl, roomName, password);
   if (values.anyModel === true) {
-    const hostToken = await savedHostToken(context, { hubUrl: localUrl, room: room.code });
-    await serveAnyModel(context.createClient(localUrl), room.code, hostToken);
+    await serveAnyModel(context, { hubUrl: localUrl, room: room.code });
   }
   const watchUrl = values.monitor
     ? (watchUrlOf(launched.pasted, room.code) ??
@@ -169,7 +168,8 @@ async function startAll(
 
   const nickname = values.nickname ?? context.userName;
   const sharing: Sharing = {
-    ...{ hubUrl: launched.localUrl, room: room.code, nickname, password },
+    ...{ hubUrl: localUrl, room: room.code, nickname, password },
+    key: await context.roomKeys.of({ hubUrl: localUrl, room: room.code }),
     headers: requested.headers,
     followModel: model === undefined,
     budget: budgetOf(context, values),

@@ -45,6 +45,13 @@ export function parseLimitValue(name: LimitName, text: string, where: string): n
   return value;
 }
 
+/** `30s`, `7d`: a number with a unit of time, in ms; undefined for another text. */
+export function parseDuration(text: string): number | undefined {
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(text.trim()) ?? [];
+  const factor = Object.entries(units.ms).find(([known]) => known === unit)?.[1];
+  return factor === undefined ? undefined : Math.round(Number(number) * factor);
+}
+
 function expectedOf(name: LimitName): string {
   switch (LIMITS[name].unit) {
     case "count":

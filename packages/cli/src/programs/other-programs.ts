@@ -7,7 +7,7 @@ export type ShellSettings =
   /** null removes one that would get in the way */
   | { kind: "variables"; variables: Record<string, string | null> }
   /** a command that starts the program, or stores its settings */
-  | { kind: "command"; words: readonly string[] }
+  | { kind: "command"; words: readonly string[]; variables?: Record<string, string | null> }
   /** a file of settings */
   | { kind: "file"; path: string; text: string };
 
@@ -24,12 +24,12 @@ export const otherPrograms = {
   cline: {
     title: "Cline",
     surface: "chatCompletions",
-    how: "run this once, then cline; in its extension for editors choose OpenAI Compatible, with the same three values",
-    settings: ({ baseUrl, key, model }) => ({
+    how: "run this once, then cline; in its extension for editors choose OpenAI Compatible, with the same three values; in a closed room put your key in place of KEY",
+    settings: ({ baseUrl, key, isSecret, model }) => ({
       kind: "command",
       words: [
         ...["cline", "auth", "--provider", "openai-compatible"],
-        ...["--apikey", key, "--baseurl", baseUrl, "--modelid", model],
+        ...["--apikey", isSecret ? "KEY" : key, "--baseurl", baseUrl, "--modelid", model],
       ],
     }),
   },
@@ -46,7 +46,7 @@ export const otherPrograms = {
   zed: {
     title: "Zed",
     surface: "chatCompletions",
-    how: "add this to Zed's settings.json (zed: open settings), and start Zed with ROOM_API_KEY set, to any text",
+    how: "add this to Zed's settings.json (zed: open settings), and start Zed with ROOM_API_KEY set: to any text, in a closed room to your key",
     settings: ({ baseUrl, model, context }) => {
       const about = limits(context, (total, output) => ({
         max_tokens: total,
@@ -100,7 +100,7 @@ export function settingsJson(settings: ShellSettings): object {
     case "variables":
       return settings.variables;
     case "command":
-      return { command: settings.words };
+      return { command: settings.words, variables: settings.variables };
     case "file":
       return { path: settings.path, text: settings.text };
   }
@@ -111,7 +111,7 @@ export function settingsText(settings: ShellSettings, shell: Shell): string {
     case "variables":
       return variableLines(settings.variables, shell);
     case "command":
-      return `${commandLine(shell, settings.words)}\n`;
+      return `${variableLines(settings.variables ?? {}, shell)}${commandLine(shell, settings.words)}\n`;
     case "file":
       return settings.text;
   }

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type InferenceProtocol, isObject, parseObject } from "@roomhub/protocol";
+import { type InferenceProtocol, isObject, NAME_KEY_PREFIX, parseObject } from "@roomhub/protocol";
 import { CommandError } from "../exit-code.ts";
 
 /** What points a program at a room. */
@@ -20,9 +20,27 @@ export interface RoomAccess {
   key: string;
   /** whether `key` is a name, and not what the documentation uses for everyone */
   isNamed: boolean;
+  /** whether `key` lets its holder into a closed room: no argument of a program may have it, since others can read those */
+  isSecret: boolean;
   model: string;
   /** tokens that prompt and response take together; undefined when the room does not know */
   context: number | undefined;
+}
+
+/**
+ * What a program sends as its API key.
+ *
+ * @param key - of a closed room, which says who sends the requests
+ * @param as - a name for the requests in an open one
+ */
+export function accessKey(
+  key: string | undefined,
+  as: string | undefined,
+): Pick<RoomAccess, "key" | "isNamed" | "isSecret"> {
+  if (key !== undefined) return { key, isNamed: false, isSecret: true };
+  const isNamed = as !== undefined;
+  // Clients require a key, and one of the user's own must not be sent to a room.
+  return { key: isNamed ? `${NAME_KEY_PREFIX}${as}` : "roomhub", isNamed, isSecret: false };
 }
 
 /** One start of a program. */
@@ -63,7 +81,7 @@ export const programs = {
     surface: "messages",
     // Its prompt and tools take about 21,000, and it compacts 13,000 and a response before the end.
     leastContext: 48_000,
-    settings: ({ baseUrl, key, model, context }, launch) => {
+    settings: ({ baseUrl, key, isSecret, model, context }, launch) => {
       const variables = {
         // Claude Code appends /v1 itself.
         ANTHROPIC_BASE_URL: baseUrl.replace(/\/v1$/, ""),
@@ -90,20 +108,22 @@ export const programs = {
       };
       return launch === undefined
         ? { variables }
-        : { variables, args: claudeArgs(variables, launch) };
+        : { variables, ...claudeSettings(variables, isSecret, launch) };
     },
   },
   codex: {
     title: "Codex",
     install: "npm install -g @openai/codex",
     surface: "openResponses",
-    settings: ({ baseUrl, key, isNamed, model, context }, launch) => ({
+    settings: ({ baseUrl, key, isNamed, isSecret, model, context }, launch) => ({
+      ...(isSecret && { variables: { ROOM_API_KEY: key } }),
       // A value that is no TOML is taken as a string, so that none needs quotes.
       args: [
         ...["-c", "model_provider=room"],
         ...["-c", "model_providers.room.name=room"],
         ...["-c", `model_providers.room.base_url=${baseUrl}`],
         ...["-c", "model_providers.room.wire_api=responses"],
+        ...(isSecret ? ["-c", "model_providers.room.env_key=ROOM_API_KEY"] : []),
         ...(isNamed ? ["-c", `model_providers.room.http_headers.Authorization=Bearer ${key}`] : []),
         ...Object.entries(
           limits(context, (total, output) => ({
@@ -328,15 +348,27 @@ export function limits<T extends object>(
  * Its settings files come before the environment, and `--settings` before them. Of two only the last counts, so that one of
  * the user's is taken in.
  */
-function claudeArgs(variables: Record<string, string | null>, launch: Launch): string[] {
+function claudeSettings(
+  variables: Record<string, string | null>,
+  isSecret: boolean,
+  launch: Launch,
+): Partial<ProgramSettings> {
   const env = Object.entries(variables).map(([name, value]) => [name, value ?? ""]);
   // A helper's key would be sent to the room.
   const overlay = { env: Object.fromEntries(env) as object, apiKeyHelper: "" };
   const at = launch.userArgs.indexOf("--settings");
   const given = at === -1 ? undefined : launch.userArgs[at + 1];
-  if (given === undefined) return ["--settings", JSON.stringify(overlay), ...launch.userArgs];
-  const own = parseObject(given) ?? readJson(launch, given);
-  return launch.userArgs.with(at + 1, JSON.stringify(merged(own, overlay)));
+  const own = given === undefined ? {} : (parseObject(given) ?? readJson(launch, given));
+  const text = JSON.stringify(merged(own, overlay));
+  const file = "settings.json";
+  const settings = isSecret ? join(launch.folder, file) : text;
+  return {
+    args:
+      given === undefined
+        ? ["--settings", settings, ...launch.userArgs]
+        : launch.userArgs.with(at + 1, settings),
+    files: isSecret ? { [file]: text } : {},
+  };
 }
 
 const qwenSystemSettings: Partial<Record<NodeJS.Platform, string>> = {

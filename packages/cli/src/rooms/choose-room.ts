@@ -255,9 +255,9 @@ function linesFor(
 }
 
 /** `1 participant`, `12 participants, join password` */
-export function sizeOf({ participantCount, passwordProtected }: Room): string {
+export function sizeOf({ participantCount, passwordProtected, closed }: Room): string {
   const count = countOf(participantCount, "participant");
-  return passwordProtected ? `${count}, join password` : count;
+  return `${count}${passwordProtected ? ", join password" : ""}${closed === true ? ", closed" : ""}`;
 }
 
 function isEmpty({ room }: FoundRoom): boolean {

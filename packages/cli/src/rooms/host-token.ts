@@ -1,16 +1,19 @@
 import type { Invite } from "@roomhub/client";
-import type { CreateRoomResponse, Room } from "@roomhub/protocol";
+import { isRoomhubError, type RoomHost } from "@roomhub/client";
+import { type CreateRoomResponse, KEY_RIGHTS, type Room } from "@roomhub/protocol";
+import type { Command } from "commander";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
+import { envSecret } from "../secrets.ts";
 import { reasonOf } from "../terminal/text.ts";
-import { CommandError, EXIT } from "../exit-code.ts";
+import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 
 /** What the saved token belongs to: a room has one. */
 const host = "host";
 
 /**
- * Creates a room, and saves its host token for later commands. A token that cannot be saved is a warning: the room is
- * created, and commands on the hub's machine need no token.
+ * Creates a room, and saves its host token for later commands, and its first key when it is closed. A token that cannot be
+ * saved is a warning: the room is created, and most commands on the hub's machine need no token.
  *
  * @param hubUrl - normalised
  */
@@ -18,10 +21,11 @@ export async function createHostedRoom(
   context: CliContext,
   client: Client,
   hubUrl: string,
-  wanted: { name: string; password: string | undefined },
+  wanted: { name: string; password: string | undefined; closed?: boolean | undefined },
 ): Promise<CreateRoomResponse> {
   const created = await client.createRoom(wanted);
-  const { room, hostToken } = created;
+  const { room, hostToken, key } = created;
+  if (key !== undefined) await context.roomKeys.save({ hubUrl, room: room.code }, key.value);
   if (hostToken === undefined) return created;
   try {
     const tokens = await context.savedTokens("hosts");
@@ -43,13 +47,79 @@ export async function savedHostToken(
   return saved.find((one) => one.hubUrl === hubUrl && one.room === room)?.token;
 }
 
-/** Every name that is no id and no model of the room reaches any participant. Contract §3, "Aliases". */
-export async function serveAnyModel(
-  client: Client,
-  room: string,
-  hostToken: string | undefined,
+/** What shows that the person at this command is the host: the saved token, unless an option names another proof. */
+export interface HostOptionValues {
+  tokenEnv?: string;
+  operatorFile?: string;
+}
+
+export function addHostOptions(command: Command): Command {
+  return command
+    .option(
+      "--token-env <variable>",
+      "the room's host token, from an environment variable (default: saved at its creation)",
+    )
+    .option(
+      "--operator-file <path>",
+      "act as the operator of the hub: its file operator-secret, beside its rooms' state file",
+    );
+}
+
+/** What the host may do in a room. @throws UsageError for a proof that cannot be read */
+export async function roomAsHost(
+  context: CliContext,
+  invite: Invite,
+  { tokenEnv, operatorFile }: HostOptionValues = {},
+): Promise<RoomHost> {
+  const hub = context.createClient(invite.hubUrl);
+  if (operatorFile !== undefined) {
+    return hub.asHost(invite.room, {
+      operatorSecret: await readOperatorFile(context, operatorFile),
+    });
+  }
+  const hostToken =
+    tokenEnv === undefined ? await savedHostToken(context, invite) : envSecret(context, tokenEnv);
+  if (hostToken !== undefined) return hub.asHost(invite.room, { hostToken });
+  throw new CommandError(
+    `The host token of room ${invite.room} is not on this machine`,
+    "use the machine on which the room was created, pass the token with --token-env VARIABLE, or act as the hub's operator with --operator-file PATH",
+    EXIT.refused,
+  );
+}
+
+async function readOperatorFile(context: CliContext, path: string): Promise<string> {
+  try {
+    return (await context.readFile(path)).trim();
+  } catch (error) {
+    throw new UsageError(`The file ${path} cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+const mostOwnKeys = 9;
+
+/** Gives the host a key of its own, kept for later commands on this machine, unless there is one. */
+export async function ensureOwnKey(
+  context: CliContext,
+  invite: Invite,
+  asHost: RoomHost,
 ): Promise<void> {
-  await client.setAlias(room, "*", ["*"], { hostToken });
+  if ((await context.roomKeys.of(invite)) !== undefined) return;
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? host : `${host}-${number}`;
+    try {
+      const { value } = await asHost.createKey({ name, may: [...KEY_RIGHTS] });
+      return await context.roomKeys.save(invite, value);
+    } catch (error) {
+      // The host has used another machine, too.
+      if (!isRoomhubError(error, "key_name_taken") || number === mostOwnKeys) throw error;
+    }
+  }
+}
+
+/** Every name that is no id and no model of the room reaches any participant. Contract §3, "Aliases". */
+export async function serveAnyModel(context: CliContext, invite: Invite): Promise<void> {
+  const hostToken = await savedHostToken(context, invite);
+  await context.createClient(invite.hubUrl).setAlias(invite.room, "*", ["*"], { hostToken });
 }
 
 /**
@@ -65,7 +135,8 @@ export async function findOrCreateRoom(
 ): Promise<Room> {
   const client = context.createClient(hubUrl);
   const rooms = await client.listRooms();
-  const known = rooms.find((room) => room.name === name);
+  const known =
+    rooms.find((room) => room.name === name) ?? (await closedRoomOf(context, client, hubUrl, name));
   if (known === undefined) {
     return (await createHostedRoom(context, client, hubUrl, { name, password })).room;
   }
@@ -83,4 +154,22 @@ export async function findOrCreateRoom(
     );
   }
   return known;
+}
+
+/** The closed room of that name that was created from this machine: the hub's list leaves it out. */
+async function closedRoomOf(
+  context: CliContext,
+  client: Client,
+  hubUrl: string,
+  name: string,
+): Promise<Room | undefined> {
+  const hosted = await (await context.savedTokens("hosts")).find(host).catch(() => []);
+  for (const { room } of hosted.filter((saved) => saved.hubUrl === hubUrl)) {
+    const key = await context.roomKeys.of({ hubUrl, room });
+    if (key === undefined) continue;
+    // It was dropped meanwhile, or the key was revoked.
+    const found = await client.getRoom(room).catch(() => undefined);
+    if (found?.name === name) return found;
+  }
+  return undefined;
 }

@@ -10,7 +10,7 @@ import { healthOf } from "./hub-health.ts";
 /** A room, and the way to it. */
 export interface ShownInvite {
   hub: PastedHub;
-  room: Pick<Room, "code" | "passwordProtected">;
+  room: Pick<Room, "code" | "passwordProtected" | "closed">;
   /** the page that watches it; undefined without one */
   watchUrl: string | undefined;
 }
@@ -58,6 +58,18 @@ function pasteLines(
   const roomUrl = `${hub.hubUrl}/rooms/${safe(room.code)}`;
   const body = '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}';
   const share = isForOthers(hub.hubUrl) ? "a model from another machine" : "another model";
+  if (room.closed === true) {
+    return [
+      {
+        title: `Share ${share} (asks for a key with the right to share)`,
+        text: shareLine(context, hub, safe(room.code)),
+      },
+      {
+        title: "Let someone in: a key of their own",
+        text: `${context.commandName} key create ${roomUrl} --name NAME`,
+      },
+    ];
+  }
   return [
     {
       title: `Share ${share}${room.passwordProtected ? " (prompts for the join password)" : ""}`,

@@ -1,4 +1,4 @@
-import { HubUnreachableError, type Invite, RoomhubError } from "@roomhub/client";
+import { HubUnreachableError, type Invite, isRoomhubError, RoomhubError } from "@roomhub/client";
 import { type Interactivity, waitingFor } from "../terminal/interactivity.ts";
 import { explainUnknownRoom, unreachableHub } from "./choose-room.ts";
 import type { CliContext } from "../context.ts";
@@ -28,6 +28,8 @@ export async function queryRoom(
   interactivity: Interactivity,
 ): Promise<RoomFacts> {
   const client = context.createClient(invite.hubUrl);
+  // Either lets a participant into a closed room.
+  if (password !== undefined) context.roomKeys.stopAsking();
   const what = `Waiting for the hub at ${invite.hubUrl}`;
   try {
     const room = await waitingFor(context, what, client.getRoom(invite.room), interactivity);
@@ -41,9 +43,11 @@ export async function queryRoom(
     if (error instanceof RoomhubError && error.code === "room_not_found") {
       throw await explainUnknownRoom(context, invite, error);
     }
+    const facts = { name: undefined, password, connected: new Set<string>() };
+    if (password !== undefined && isRoomhubError(error, "invalid_api_key")) return facts;
     if (!(error instanceof HubUnreachableError)) throw error;
     if (!hasProxy(context.env)) throw unreachableHub(context, error);
-    return { name: undefined, password, connected: new Set() };
+    return facts;
   }
 }
 

@@ -38,6 +38,7 @@ export async function waitingFor<T>(
   const { stderr, world } = context;
   let isShown = false;
   const timer = world.setTimeout(() => {
+    if (context.roomKeys.isAsking) return;
     isShown = true;
     const line = `${text} …`;
     stderr.write(canErase(context) ? cutTo(line, (stderr.columns ?? 80) - 1) : `${line}\n`);

@@ -136,10 +136,10 @@ export class Registration {
   }
 
   #clientOf(hubUrl: string): RoomhubClient {
-    const { env, timing, world } = this.#settings;
+    const { env, timing, world, key } = this.#settings;
     const send = createProxyFetch(env);
     return new RoomhubClient({
-      ...{ hubUrl, world },
+      ...{ hubUrl, world, key },
       timeoutMs: timing.hubCallMs,
       fetch: (url, init) => {
         if (!this.hasHome) return send(url, init);

@@ -1,0 +1,190 @@
+import type { Invite } from "@roomhub/client";
+import { type Key, KeyRight, type NewKey } from "@roomhub/protocol";
+import { type Command, InvalidArgumentError } from "commander";
+import type { CliContext } from "../context.ts";
+import { parseDuration } from "../hosting/limit-value.ts";
+import { addHubOptions, clientName, examples, type HubOptionValues, inviteOf } from "../options.ts";
+import { addHostOptions, type HostOptionValues, roomAsHost } from "../rooms/host-token.ts";
+import { defaultHubUrl } from "../rooms/hub-address.ts";
+import { formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
+
+type KeyOptionValues = HubOptionValues & HostOptionValues;
+
+/** What a new key permits, and until when. */
+export interface NewKeyOptionValues {
+  may?: KeyRight[];
+  expires?: number;
+}
+
+export function addKeyCommand(program: Command, context: CliContext): void {
+  const key = program
+    .command("key")
+    .alias("keys")
+    .addHelpText(
+      "after",
+      examples("roomhub key create ABC234 --name ada", "roomhub key list ABC234"),
+    );
+
+  addNewKeyOptions(addHostOptions(addHubOptions(withRoom(key.command("create")))))
+    .requiredOption("--name <name>", "whose key it is; requests are listed under it", clientName)
+    .description("create a key and print it, once")
+    .addHelpText(
+      "after",
+      examples(
+        "roomhub key create ABC234 --name ada --expires 7d",
+        "roomhub key create ABC234 --name lab-pc --may share",
+      ),
+    )
+    .action((room: string, options: KeyOptionValues & NewKeyOptionValues & { name: string }) =>
+      create(context, inviteOf(room, options), options),
+    );
+
+  addHostOptions(addHubOptions(withRoom(key.command("list"))))
+    .description("list a room's keys, without their values")
+    .addHelpText("after", examples("roomhub key list ABC234"))
+    .action((room: string, options: KeyOptionValues) =>
+      list(context, inviteOf(room, options), options),
+    );
+
+  addHostOptions(addHubOptions(withKey(withRoom(key.command("revoke")))))
+    .description("end a key: its holder is refused from now on")
+    .addHelpText("after", examples("roomhub key revoke ABC234 ada"))
+    .action(async (room: string, name: string, options: KeyOptionValues) => {
+      const invite = inviteOf(room, options);
+      const revoked = await (await roomAsHost(context, invite, options)).revokeKey(name);
+      if (options.json === true) return writeJson(context.stdout, { key: revoked });
+      context.stderr.write(`The key of ${safe(revoked.name)} is revoked in room ${invite.room}\n`);
+    });
+
+  addHostOptions(addHubOptions(withKey(withRoom(key.command("rotate")))))
+    .description("give a key another value and print it, once")
+    .option("--grace <time>", "how long the value before stays valid (default: 0s)", timeArgument)
+    .addHelpText("after", examples("roomhub key rotate ABC234 ada --grace 1h"))
+    .action(async (room: string, name: string, options: KeyOptionValues & { grace?: number }) => {
+      const invite = inviteOf(room, options);
+      const rotated = await (
+        await roomAsHost(context, invite, options)
+      ).rotateKey(name, options.grace);
+      printKey(context, invite, rotated, options);
+    });
+}
+
+function withRoom(command: Command): Command {
+  return command.argument("<room>", "room code or invite URL");
+}
+
+function withKey(command: Command): Command {
+  return command.argument("<key>", "name or id of the key");
+}
+
+export function addNewKeyOptions(command: Command): Command {
+  return command
+    .option(
+      "--may <rights>",
+      "what it permits: use, share, watch (default: use,watch)",
+      rightsArgument,
+    )
+    .option(
+      "--expires <time>",
+      "how long it is valid, like 7d or 12h (default: always)",
+      timeArgument,
+    );
+}
+
+async function create(
+  context: CliContext,
+  invite: Invite,
+  options: KeyOptionValues & NewKeyOptionValues & { name: string },
+): Promise<void> {
+  const { key, isClosed } = await createKey(context, invite, options.name, options);
+  printKey(context, invite, key, options);
+  if (!isClosed) warnAboutOpenRoom(context, invite);
+}
+
+/** Creates a key as the host of the room. */
+export async function createKey(
+  context: CliContext,
+  invite: Invite,
+  name: string,
+  { may, expires, ...proof }: NewKeyOptionValues & HostOptionValues,
+): Promise<{ key: NewKey; isClosed: boolean; passwordProtected: boolean }> {
+  const asHost = await roomAsHost(context, invite, proof);
+  const { closed, passwordProtected } = await asHost.room();
+  const key = await asHost.createKey({ name, may, expiresInMs: expires });
+  return { key, isClosed: closed === true, passwordProtected };
+}
+
+export function warnAboutOpenRoom({ stderr, commandName }: CliContext, invite: Invite): void {
+  stderr.write(
+    `! Room ${invite.room} is open: everyone may use it, with a key or without\n→ ${commandName} room close ${where(invite)}\n`,
+  );
+}
+
+/** The key alone on stdout, so that it can be kept in a file; what to do with it on stderr. */
+function printKey(
+  { stdout, stderr, commandName }: CliContext,
+  invite: Invite,
+  key: NewKey,
+  { json }: KeyOptionValues,
+): void {
+  if (json === true) return writeJson(stdout, { key });
+  stdout.write(`${safe(key.value)}\n`);
+  stderr.write(
+    [
+      `The key of ${safe(key.name)} to ${key.may.join(", ")} in room ${invite.room}. It is not shown again`,
+      `→ as the API key of any client at ${invite.hubUrl}/rooms/${invite.room}/v1`,
+      `→ or with roomhub, which asks for it: ${commandName} chat ${where(invite)}`,
+      "",
+    ].join("\n"),
+  );
+}
+
+async function list(context: CliContext, invite: Invite, options: KeyOptionValues): Promise<void> {
+  const keys = await (await roomAsHost(context, invite, options)).listKeys();
+  if (options.json === true) return writeJson(context.stdout, { keys });
+  if (keys.length === 0) {
+    const line = `${context.commandName} key create ${where(invite)} --name NAME`;
+    context.stderr.write(`Room ${invite.room} has no keys.\n→ ${line}\n`);
+    return;
+  }
+  const nowMs = context.world.wallMs();
+  const rows = keys.map((key) => [
+    safe(key.name),
+    key.may.join(", "),
+    stateOf(key, nowMs),
+    safe(key.lastSeenDay ?? "never"),
+    dayOf(key.createdAt),
+  ]);
+  const heads = ["name", "may", "state", "last seen", "created"];
+  context.stdout.write(formatTable(heads, rows, context.stdout.columns));
+}
+
+function stateOf({ revokedAt, expiresAt }: Key, nowMs: number): string {
+  if (revokedAt !== undefined) return `revoked ${dayOf(revokedAt)}`;
+  if (expiresAt === undefined) return "valid";
+  return `${expiresAt <= nowMs ? "expired" : "until"} ${dayOf(expiresAt)}`;
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** As a command line names the room. */
+function where({ hubUrl, room }: Invite): string {
+  return hubUrl === defaultHubUrl ? room : shellWord(`${hubUrl}/rooms/${room}`);
+}
+
+/** @throws InvalidArgumentError */
+function rightsArgument(text: string): KeyRight[] {
+  const rights = text.split(",").map((word) => KeyRight.safeParse(word.trim()).data);
+  const known = rights.filter((right) => right !== undefined);
+  if (known.length === rights.length) return known;
+  throw new InvalidArgumentError("Use one or several of use, share and watch, like use,watch.");
+}
+
+/** @returns ms. @throws InvalidArgumentError */
+function timeArgument(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new InvalidArgumentError("Must be a number with a unit (s, min, h, d), like 7d.");
+}

@@ -1,0 +1,83 @@
+import {
+  type CreateKeyRequest,
+  type Key,
+  type NewKey,
+  normaliseRoomCode,
+  type Room,
+} from "@roomhub/protocol";
+import { callHub, type HubCall, type HubConnection } from "./connection.ts";
+
+/** What shows that a call comes from the host of a room, or from the operator of the hub: either is enough. */
+export interface HostProof {
+  /** The `hostToken` from the room's creation; sent as `x-host-token`. */
+  hostToken?: string | undefined;
+  /** The secret of the hub's operator; sent as `x-roomhub-admin`. */
+  operatorSecret?: string | undefined;
+}
+
+/**
+ * What the host of a room may do, in open and closed rooms. Contract §9. Created by `RoomhubClient.asHost()`.
+ *
+ * Every method throws the same errors as `RoomhubClient`, and `host_token_required` for a proof that is not enough.
+ */
+export class RoomHost {
+  readonly #connection: HubConnection;
+  readonly #path: string;
+  readonly #proof: HostProof;
+
+  constructor(connection: HubConnection, code: string, proof: HostProof) {
+    this.#connection = connection;
+    this.#path = roomPath(code);
+    this.#proof = proof;
+  }
+
+  /** The room, also when it is closed. */
+  async room(): Promise<Room> {
+    return (await this.#call<{ room: Room }>("GET", "")).room;
+  }
+
+  /** Its use needs a key from now on, or no longer does; keys are kept either way. */
+  setClosed(
+    isClosed: boolean,
+  ): Promise<{ room: Room; warnings?: { code: string; message: string }[] }> {
+    return this.#call("POST", isClosed ? "/close" : "/open");
+  }
+
+  /** The oldest first, with those that ended within 30 days; without their values. */
+  async listKeys(): Promise<Key[]> {
+    return (await this.#call<{ keys: Key[] }>("GET", "/keys")).keys;
+  }
+
+  /** @returns the key with its value, which is in no later response. @throws `key_name_taken`, `too_many_keys` */
+  async createKey(wanted: CreateKeyRequest): Promise<NewKey> {
+    return (await this.#call<{ key: NewKey }>("POST", "/keys", wanted)).key;
+  }
+
+  /** @param key - its id or name. @throws `key_not_found` */
+  async revokeKey(key: string): Promise<Key> {
+    return (await this.#call<{ key: Key }>("DELETE", keyPath(key))).key;
+  }
+
+  /**
+   * Gives a key another value.
+   *
+   * @param key - its id or name
+   * @param graceMs - for how long the value before stays valid, at most 30 days
+   */
+  async rotateKey(key: string, graceMs = 0): Promise<NewKey> {
+    const path = `${keyPath(key)}/rotate?graceMs=${graceMs}`;
+    return (await this.#call<{ key: NewKey }>("POST", path)).key;
+  }
+
+  #call<T>(method: HubCall["method"], below: string, body?: unknown): Promise<T> {
+    return callHub(this.#connection, { method, path: this.#path + below, body, ...this.#proof });
+  }
+}
+
+export function roomPath(code: string): string {
+  return `/v1/rooms/${encodeURIComponent(normaliseRoomCode(code))}`;
+}
+
+function keyPath(key: string): string {
+  return `/keys/${encodeURIComponent(key)}`;
+}
