@@ -361,12 +361,7 @@ async function open(parts: HubParts, life: Life): Promise<HubAddress> {
   const { options, homes, rooms, server, world, clock, limits } = parts;
   // Rooms first: a hub that serves before it knows its rooms would reject every client.
   await (homes === undefined ? rooms.load() : homes.open());
-  const listening = await (options.listen ?? listenOnPort)(
-    world,
-    server,
-    options.host,
-    options.port ?? DEFAULT_PORT,
-  );
+  const listening = await listenOnPort(world, server, options.host, options.port ?? DEFAULT_PORT);
   const stopSweep = startSweep(clock, limits.sweepIntervalMs, sweepTasks(parts));
   life.listening = { ...listening, stopSweep };
   const { host, port } = listening;

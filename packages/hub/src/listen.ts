@@ -6,19 +6,6 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 /** Both families of this machine, so that `localhost` works whatever it resolves to. */
 const loopback = ["127.0.0.1", "::1"] as const;
 
-/**
- * Where the HTTP server gets its connections from. A simulation binds nothing: `server.emit("connection", stream)`.
- *
- * @param host - undefined: this machine only
- * @param port - 0 for any
- */
-export type Listen = (
-  world: World,
-  server: Server,
-  host: string | undefined,
-  port: number,
-) => Promise<Listening>;
-
 export interface Listening {
   host: string;
   port: number;

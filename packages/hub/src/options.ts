@@ -1,6 +1,5 @@
 import type { Limits, World } from "@roomhub/protocol";
 import type { ClusterDirectory } from "./cluster/directory.ts";
-import type { Listen } from "./listen.ts";
 import type { Handout } from "./http/handed-out.ts";
 import type { LogFormat } from "./log.ts";
 import type { OwnershipMode } from "./operations/context.ts";
@@ -63,6 +62,4 @@ export interface HubOptions {
   writeLog?: ((lines: string) => void) | undefined;
   /** time, timers and randomness; the system's when left out */
   world?: World | undefined;
-  /** binds the HTTP server; left out: {@link listenOnPort} */
-  listen?: Listen | undefined;
 }
