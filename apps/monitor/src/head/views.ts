@@ -5,9 +5,9 @@ export const VIEWS = {
   room: "Room",
   log: "Log",
   figures: "Figures",
-  bench: "Bench",
   try: "Try it",
   invite: "Invite",
+  bench: "Bench",
 } as const;
 export type ViewName = keyof typeof VIEWS;
 
