@@ -5,9 +5,13 @@ import { leaseMachine } from "./lease/machine.ts";
 import { quickScenarios } from "./lease/scenarios.ts";
 
 describe("in every order of what can happen, a room has one home that knows its agents, and in the end has a home", () => {
-  test.each(quickScenarios)("with $name", ({ budget }) => {
-    expect(explore(leaseMachine(budget)).found).toBe(undefined);
-  });
+  test.each(quickScenarios)(
+    "with $name",
+    ({ budget }) => {
+      expect(explore(leaseMachine(budget)).found).toBe(undefined);
+    },
+    120_000,
+  );
 });
 
 describe("the exploration of the lease", () => {
