@@ -2,6 +2,9 @@ import { KEY_RIGHTS, type NewKey } from "@roomhub/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Route } from "../../packages/hub/src/http/route.ts";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
+import { CLOSE_CODES } from "@roomhub/tunnel";
+import { joinDirect } from "../support/hub/joining.ts";
+import { SessionAgent } from "../support/hub/session-agent.ts";
 import { sendBytes } from "../support/clients/raw-http.ts";
 import { startCluster, type TestCluster } from "../support/hub/start-cluster.ts";
 import type { TestHub } from "../support/hub/start-test-hub.ts";
@@ -137,6 +140,16 @@ async function joinAda(hub: TestHub, code: string, key = ""): Promise<string> {
 
 function bearer(value: string): Record<string, string> {
   return { authorization: `Bearer ${value}` };
+}
+
+/** @returns the bytes of a WebSocket's handshake */
+function handshake(path: string, headers: Record<string, string>): string {
+  const lines = Object.entries({
+    ...{ host: "hub", connection: "Upgrade", upgrade: "websocket" },
+    ...{ "sec-websocket-version": "13", "sec-websocket-key": "MDEyMzQ1Njc4OWFiY2RlZg==" },
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
 
 interface Caller {
@@ -325,13 +338,7 @@ describe.each([
     "an upgrade of $path is refused before the handshake",
     async (route) => {
       for (const [who, { headers, query = "", code }] of Object.entries(strangers())) {
-        const lines = Object.entries({
-          ...{ host: "hub", connection: "Upgrade", upgrade: "websocket" },
-          ...{ "sec-websocket-version": "13", "sec-websocket-key": "MDEyMzQ1Njc4OWFiY2RlZg==" },
-          ...headers,
-        }).map(([name, value]) => `${name}: ${value}\r\n`);
-        const bytes = `GET ${pathOf(route)}${query} HTTP/1.1\r\n${lines.join("")}\r\n`;
-        const answer = await sendBytes(hub().port, bytes);
+        const answer = await sendBytes(hub().port, handshake(pathOf(route) + query, headers));
         expect([who, answer.status, answer.error?.code]).toEqual([who, 401, code]);
         expect(answer.headers["www-authenticate"]).toBe('Bearer realm="roomhub"');
       }
@@ -362,6 +369,22 @@ describe.each([
     expect(text).not.toMatch(/lab|Ada|ada/);
     expect(await (await hub().fetch("/", { headers })).text()).not.toContain(world.code);
   });
+});
+
+test("the tunnel session of a participant elsewhere opens no socket of a closed room", async () => {
+  const { home, code } = world;
+  const open = await home.createRoom();
+  const endpoint = "http://127.0.0.1:9/v1";
+  const { answer } = await joinDirect(home, open, { endpoint, transport: "tunnel" });
+  const agent = new SessionAgent(open, answer);
+  const { session } = await agent.open(home);
+  const { resumeId = "" } = session;
+  expect(resumeId).not.toBe("");
+  for (const path of [`/v1/rooms/${code}/responses`, `/v1/rooms/${code}/participants/ada/tunnel`]) {
+    const answered = await sendBytes(home.port, handshake(path, { "x-roomhub-session": resumeId }));
+    expect([answered.status, answered.error?.code]).toEqual([401, "invalid_api_key"]);
+  }
+  session.close(CLOSE_CODES.done, "over");
 });
 
 test("streams of the whole hub leave closed rooms out, at each hub of a cluster, and count nothing of them", async () => {

@@ -1,4 +1,4 @@
-import { HOME_EPOCH_HEADER } from "@roomhub/protocol";
+import { HOME_EPOCH_HEADER, normaliseRoomCode } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
@@ -86,9 +86,10 @@ export class Handshakes {
     try {
       const { match, request } = handshake;
       const resumed = this.#deps.holderOf(namedSession(request));
-      // A session proves its token where it is, and the room may have its participants elsewhere.
-      const isJudged = match !== undefined && resumed === undefined;
-      const access = isJudged ? admitTo(this.#deps, match, request) : undefined;
+      // A session proves its own participant's token where it is: the room may have its participants elsewhere.
+      const isResumed = resumed !== undefined && isTunnelOf(resumed, match);
+      const access =
+        match === undefined || isResumed ? undefined : admitTo(this.#deps, match, request);
       // Other hubs still need what runs here.
       const mayFinish = match?.route.kind === "hop" || resumed;
       if (this.#deps.isDraining() && !mayFinish)
@@ -139,6 +140,14 @@ export class Handshakes {
       }
     }
   }
+}
+
+function isTunnelOf(
+  { id, roomCode }: NonNullable<ReturnType<FrontDeps["holderOf"]>>,
+  match: RouteMatch | undefined,
+): boolean {
+  if (match?.route.kind !== "tunnel") return false;
+  return match.params["id"] === id && normaliseRoomCode(match.params["code"] ?? "") === roomCode;
 }
 
 /** The epoch of the room's home that the agent has seen; 0 when it names none. */
