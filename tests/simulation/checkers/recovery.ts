@@ -27,7 +27,11 @@ export function everythingRecovered({ hubs, agents, listings }: History): string
 
 /** Once everything has recovered, each hub serves a request. */
 export function everyHubServes({ lateOutcomes }: History): string[] {
-  return lateOutcomes
-    .filter(({ outcome }) => outcome.end !== "complete")
-    .map(({ hub, outcome }) => `a request at ${hub} is ${outcome.end}: ${outcome.code ?? ""}`);
+  return (
+    lateOutcomes
+      // The request by which credentials that were refused are tried again.
+      .filter(({ outcome }) => outcome.code !== "provider_auth_failed")
+      .filter(({ outcome }) => outcome.end !== "complete")
+      .map(({ hub, outcome }) => `a request at ${hub} is ${outcome.end}: ${outcome.code ?? ""}`)
+  );
 }
