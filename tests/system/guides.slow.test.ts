@@ -12,6 +12,7 @@ import { openGuideLab } from "../support/documents/guide-lab.ts";
 import { behindAProxy } from "./guides/behind-a-proxy.ts";
 import type { BlockPlan } from "./guides/block-plan.ts";
 import { clients, clientSettings } from "./guides/clients.ts";
+import { closedRoom } from "./guides/closed-room.ts";
 import { cluster, clusterBalancer, kubernetes, natsReference } from "./guides/cluster.ts";
 import { misunderstood } from "./guides/command-line.ts";
 import { docker, dockerCluster } from "./guides/docker.ts";
@@ -41,6 +42,7 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "docs/guides/behind-a-proxy.md": behindAProxy,
   "docs/guides/build-on-it.md": buildOnIt,
   "docs/guides/clients.md": clients,
+  "docs/guides/closed-room.md": closedRoom,
   "docs/guides/cluster-balancer.md": clusterBalancer,
   "docs/guides/cluster.md": cluster,
   "docs/guides/docker-cluster.md": dockerCluster,

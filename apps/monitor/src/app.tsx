@@ -11,6 +11,7 @@ import { BenchPanel, type ChosenBench } from "./bench/bench-panel.tsx";
 import type { Chat } from "./chat/chat.ts";
 import { ChatPanel } from "./chat/chat-panel.tsx";
 import type { FeedView } from "./live/room-feed.ts";
+import { KeyForm } from "./key-form.tsx";
 import { LogPanel } from "./log/log-panel.tsx";
 import { RequestsPanel } from "./requests/requests-panel.tsx";
 import { ParticipantsPanel } from "./participants/participants-panel.tsx";
@@ -21,10 +22,12 @@ export interface AppProps {
   nowMs: number;
   chat: Chat;
   onRetry: () => void;
+  /** with the key of a closed room */
+  onKey: (key: string) => void;
 }
 
 /** The page of one room. */
-export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
+export function App({ address, view, nowMs, chat, onRetry, onKey }: AppProps): VNode {
   const { state, problem } = view;
   const name = useView();
   const [isProjector, setProjector] = useState(false);
@@ -59,7 +62,9 @@ export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
         class={`view-${shown}${shownMs === undefined ? "" : " is-stale"}`}
         tabIndex={-1}
       >
-        {state.isSynced ? (
+        {problem?.needsKey === true ? (
+          <KeyForm room={address.room} onKey={onKey} />
+        ) : state.isSynced ? (
           <View
             {...{ address, state, chat, isProjector, bench }}
             nowMs={shownMs ?? nowMs}
@@ -74,7 +79,7 @@ export function App({ address, view, nowMs, chat, onRetry }: AppProps): VNode {
   );
 }
 
-interface ViewProps extends Omit<AppProps, "view" | "onRetry"> {
+interface ViewProps extends Omit<AppProps, "view" | "onRetry" | "onKey"> {
   name: ViewName;
   state: RoomState;
   isProjector: boolean;

@@ -6,6 +6,7 @@ import { readAddress } from "./address.ts";
 import { App } from "./app.tsx";
 import { type FeedView, startFeed } from "./live/room-feed.ts";
 import { createPainter } from "./live/painter.ts";
+import { keepKey, takeKey } from "./live/room-key.ts";
 import { browserTabs, sharedSource } from "./live/shared-source.ts";
 import { createChat } from "./chat/chat.ts";
 import { keptChat } from "./chat/kept-chat.ts";
@@ -25,13 +26,20 @@ if (address.kind === "room") watch(page, address);
 else render(<Unreachable address={address} />, page);
 
 function watch(page: HTMLElement, address: { hubUrl: string; room: string }): void {
+  const storage = () => sessionStorage;
+  // First: nothing else sees the address with a key in it.
+  const key = takeKey({ location, history, storage }, address);
+  const onKey = (given: string) => {
+    keepKey(storage, address, given);
+    location.reload();
+  };
   const stop = new AbortController();
   let view: FeedView | undefined;
   const painter = createPainter({
     draw: () => {
       if (view === undefined) return;
       const onRetry = () => feed.retry();
-      render(<App {...{ address, view, chat, onRetry }} nowMs={Date.now()} />, page);
+      render(<App {...{ address, view, chat, onRetry, onKey }} nowMs={Date.now()} />, page);
     },
     requestFrame: (callback) => void requestAnimationFrame(callback),
     after: (ms, callback) => void setTimeout(callback, ms),
@@ -39,13 +47,13 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
     minimumMs: paintEveryMs,
   });
   const kept = keptChat(() => localStorage, `roomhub.chat ${address.hubUrl} ${address.room}`);
-  const chat = createChat(promptSender(address), kept, () => painter.request());
+  const chat = createChat(promptSender({ ...address, key }), kept, () => painter.request());
   const tick = () => {
     painter.request();
     setTimeout(tick, view !== undefined && view.state.running.size > 0 ? tickMs : idleTickMs);
   };
   tick();
-  const source = roomSource(new RoomhubClient(address), address.room);
+  const source = roomSource(new RoomhubClient({ ...address, key }), address.room);
   const tabs = browserTabs(`roomhub ${address.hubUrl} ${address.room}`);
   const feed = startFeed(tabs === undefined ? source : sharedSource(source, tabs), {
     ...address,

@@ -21,7 +21,7 @@ export const install: readonly BlockPlan[] = [
   { begins: "roomhub service remove", cannot, follow: readCommands },
 ];
 
-function readCommands(block: string): Promise<void> {
+export function readCommands(block: string): Promise<void> {
   const lines = shellLines({ blocks: [{ language: "sh", text: block }] });
   const given = lines.flatMap((line) => /(?:^|\$\()roomhub (.*?)\)?"?$/.exec(line)?.[1] ?? []);
   expect(given).not.toEqual([]);

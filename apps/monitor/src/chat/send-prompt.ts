@@ -2,15 +2,19 @@ import { errorFromResponse, type Invite } from "@roomhub/client";
 import { createSseReader } from "@roomhub/protocol";
 import type { AnswerListener, SendMessages } from "./chat.ts";
 
-/** The name under which requests of this page are counted. */
-const apiKey = "as-monitor";
+/** The name under which requests of this page are counted in an open room. */
+const anyKey = "as-monitor";
 
 /** Sends conversations to a room as any client does. */
-export function promptSender({ hubUrl, room }: Invite): SendMessages {
+export function promptSender({
+  hubUrl,
+  room,
+  key,
+}: Invite & { key?: string | undefined }): SendMessages {
   return async ({ selector, messages, signal }, listener) => {
     const response = await fetch(`${hubUrl}/rooms/${room}/v1/chat/completions`, {
       method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}` },
+      headers: { "content-type": "application/json", authorization: `Bearer ${key ?? anyKey}` },
       body: JSON.stringify({ model: selector, stream: true, messages }),
       signal,
     }).catch(() => {

@@ -80,9 +80,22 @@ test("a room that does not exist is tried again by a person, not by a timer", as
   expect(views.find(({ problem }) => problem !== undefined)?.problem).toEqual({
     text: "The hub at http://hub has no room ABC234",
     retryAtMs: undefined,
+    needsKey: false,
   });
   expect(sleeps[0]).toBe(86_400_000);
   expect(presses).toBeGreaterThan(0);
+});
+
+test("a closed room needs a key, which only a person has", async () => {
+  const response = new Response("", { status: 401 });
+  const body = JSON.stringify({ error: { message: "Room …", code: "invalid_api_key" } });
+  const { views, sleeps } = await run([errorFromResponse(response, body), [left]]);
+  expect(views.find(({ problem }) => problem !== undefined)?.problem).toEqual({
+    text: "Room ABC234 is closed. Its host gives out keys",
+    retryAtMs: undefined,
+    needsKey: true,
+  });
+  expect(sleeps[0]).toBe(86_400_000);
 });
 
 test("the button ends an attempt whose stream is broken", async () => {
@@ -110,5 +123,6 @@ test("the button ends an attempt whose stream is broken", async () => {
   expect(views.flatMap(({ problem }) => problem ?? [])).toContainEqual({
     text: "No connection to the hub at http://hub",
     retryAtMs: 16_000,
+    needsKey: false,
   });
 });

@@ -13,6 +13,8 @@ export interface FeedProblem {
   text: string;
   /** epoch ms; undefined: only when a person retries, since nothing else changes it */
   retryAtMs: number | undefined;
+  /** The room is closed, and this page has no key that it accepts. */
+  needsKey: boolean;
 }
 
 /** What the page knows now. */
@@ -62,7 +64,11 @@ export function startFeed(source: RoomSource, options: FeedOptions): Feed {
       onChange: (state, link) => {
         if (link.kind === "open" && isWatched(state)) change({ state, problem: undefined });
         else if (link.kind !== "broken") change({ state });
-        else change({ state, problem: { text: lost, retryAtMs: nowMs() + link.retryInMs } });
+        else
+          change({
+            state,
+            problem: { text: lost, retryAtMs: nowMs() + link.retryInMs, needsKey: false },
+          });
       },
     });
   const run = async () => {
@@ -75,7 +81,8 @@ export function startFeed(source: RoomSource, options: FeedOptions): Feed {
         if (once.aborted) continue;
         const retryMs = retryMsOf(error);
         const retryAtMs = retryMs === undefined ? undefined : nowMs() + retryMs;
-        change({ problem: { text: problemText(error, options, lost), retryAtMs } });
+        const text = problemText(error, options, lost);
+        change({ problem: { text, retryAtMs, needsKey: needsKey(error) } });
         await sleep(retryMs ?? dayMs, once);
       }
     }
@@ -85,13 +92,20 @@ export function startFeed(source: RoomSource, options: FeedOptions): Feed {
 
 /** @returns undefined where only a person can change something */
 function retryMsOf(error: unknown): number | undefined {
-  if (isRoomhubError(error, "room_not_found")) return undefined;
+  if (isRoomhubError(error, "room_not_found") || needsKey(error)) return undefined;
   return isRoomhubError(error) ? refusedRetryMs : unreachableRetryMs;
+}
+
+function needsKey(error: unknown): boolean {
+  return isRoomhubError(error) && error.status === 401;
 }
 
 /** In words for readers of the page: browser messages and commands of the terminal do not help them. */
 function problemText(error: unknown, { hubUrl, room }: Invite, lost: string): string {
   if (isRoomhubError(error, "room_not_found")) return `The hub at ${hubUrl} has no room ${room}`;
+  if (isRoomhubError(error, "invalid_api_key")) {
+    return `Room ${room} is closed. Its host gives out keys`;
+  }
   if (isHubUnreachableError(error)) return lost;
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/\.$/, "");

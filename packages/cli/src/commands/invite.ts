@@ -1,17 +1,78 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
-import { addHubOptions, examples, givenHub, type HubOptionValues } from "../options.ts";
-import { inviteText, pastedHubAt, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
+import { UsageError } from "../exit-code.ts";
+import {
+  addHubOptions,
+  clientName,
+  examples,
+  givenHub,
+  type HubOptionValues,
+  inviteOf,
+} from "../options.ts";
+import { addHostOptions, type HostOptionValues } from "../rooms/host-token.ts";
+import { inviteText, pastedHubAt, qrCode, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
-import { writeJson } from "../terminal/text.ts";
+import { safe, writeJson } from "../terminal/text.ts";
+import { addNewKeyOptions, createKey, type NewKeyOptionValues, warnAboutOpenRoom } from "./key.ts";
+
+type InviteOptionValues = HubOptionValues &
+  HostOptionValues &
+  NewKeyOptionValues & { for?: string };
 
 export function addInviteCommand(program: Command, context: CliContext): void {
-  const command = addHubOptions(program.command("invite"))
+  const command = addNewKeyOptions(
+    addHostOptions(
+      addHubOptions(program.command("invite")).addOption(
+        new Option(
+          "--for <name>",
+          "create a key for a person, with link and QR code; of the room that is named",
+        ).argParser(clientName),
+      ),
+    ),
+  )
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
-    .addHelpText("after", examples("roomhub invite", "roomhub invite ABC234"))
-    .action((target: string | undefined, options: HubOptionValues) =>
-      invite(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options),
+    .addHelpText(
+      "after",
+      examples("roomhub invite", "roomhub invite ABC234", "roomhub invite ABC234 --for ada"),
+    )
+    .action((target: string | undefined, options: InviteOptionValues) =>
+      options.for === undefined
+        ? invite(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options)
+        : inviteOne(context, target, options.for, options),
     );
+}
+
+/** Brings one person into a closed room. The key is in the link alone, and in no line for a shell. */
+async function inviteOne(
+  context: CliContext,
+  target: string | undefined,
+  name: string,
+  options: InviteOptionValues,
+): Promise<void> {
+  if (target === undefined) throw new UsageError("Name the room that the key is for");
+  const room = inviteOf(target, options);
+  const { key, isClosed } = await createKey(context, room, name, options);
+  const hub = await pastedHubAt(context, room.hubUrl);
+  const link = hub.isHandedOut
+    ? `${hub.hubUrl}/monitor/?room=${room.room}#key=${key.value}`
+    : undefined;
+  const share = shareLine(context, hub, room.room);
+  const command = key.may.includes("share") ? share : share.replace(" join ", " chat ");
+  if (options.json === true) {
+    return writeJson(context.stdout, { room: room.room, key, link: link ?? null, command });
+  }
+  context.stdout.write(
+    [
+      ...(link === undefined
+        ? [`The key of ${safe(key.name)}`, `  ${key.value}`]
+        : [`For ${safe(key.name)} alone: this link lets its holder in`, `  ${link}`]),
+      "On a computer: it asks for the key, which is the end of the link",
+      `  ${command}`,
+      "",
+      ...(link === undefined ? [] : [qrCode(context, context.stdout, link, 3)]),
+    ].join("\n"),
+  );
+  if (!isClosed) warnAboutOpenRoom(context, room);
 }
 
 async function invite(context: CliContext, named: Named, options: HubOptionValues): Promise<void> {

@@ -129,7 +129,7 @@ test.each<[string, string[], string[]]>([
   expect(world.keys).toEqual([ownKey]);
   expect(output(world)).not.toContain(value);
   expect(world.stderr.text).toContain(
-    "roomhub key create http://127.0.0.1:5050/rooms/ABC234 --name NAME",
+    "roomhub invite http://127.0.0.1:5050/rooms/ABC234 --for NAME",
   );
   // The next time there is one.
   expect(await world.run("room", "close", "ABC234")).toBe(0);
@@ -163,9 +163,28 @@ test("room create --closed keeps the first key, and prints it in JSON alone", as
   expect(await world.run("room", "create", "lab", "--closed")).toBe(0);
   expect(world.keys).toEqual([ownKey]);
   expect(output(world)).not.toContain("rhk_");
-  expect(world.stderr.text).toContain("--name NAME");
+  expect(world.stderr.text).toContain("--for NAME");
   expect(await world.run("room", "create", "lab", "--closed", "--json")).toBe(0);
   expect(world.stdout.text).toContain(value);
+});
+
+test("invite --for prints a link with the key, and a command line without it", async () => {
+  const { world, calls } = makeHost();
+  expect(await world.run("invite", "ABC234", "--for", "ada", "--expires", "1d")).toBe(0);
+  expect(calls).toEqual([{ name: "ada", may: undefined, expiresInMs: 86_400_000 }]);
+  // A hub that does not respond hands out no page.
+  expect(world.stdout.text).toBe(
+    `The key of ada\n  ${value}\nOn a computer: it asks for the key, which is the end of the link\n  roomhub chat http://127.0.0.1:5050/rooms/ABC234\n`,
+  );
+  expect(await world.run("invite", "--for", "ada")).toBe(2);
+  expect(world.stderr.text).toContain("Name the room");
+});
+
+test.each(["monitor", "metrics"])("%s of a closed room is for this machine alone", async (name) => {
+  const world = makeWorld({}, { getRoom: async () => aRoom({ closed: true }) });
+  expect(await world.run(name, "ABC234", "--host", "0.0.0.0")).toBe(2);
+  expect(world.stderr.text).toContain("or pass --public");
+  expect([world.monitors, world.metrics]).toEqual([[], []]);
 });
 
 function output({ stdout, stderr }: World): string {

@@ -152,7 +152,7 @@ async function setClosed(
   if (isClosed && isHosts) await ensureOwnKey(context, invite, asHost);
   if (options.json === true) return writeJson(context.stdout, { room, warnings });
   for (const { message } of warnings) context.stderr.write(`! ${safe(message)}\n`);
-  const line = `${context.commandName} key create ${invite.hubUrl}/rooms/${invite.room} --name NAME`;
+  const line = `${context.commandName} invite ${invite.hubUrl}/rooms/${invite.room} --for NAME`;
   context.stderr.write(
     isClosed
       ? `Room ${invite.room} is closed: its use needs a key${isHosts ? ". Yours is kept on this machine" : ""}\n→ let someone in: ${line}\n`
@@ -169,7 +169,7 @@ async function usageOfRoom(context: CliContext, room: Room, hubUrl: string): Pro
     room.closed === true
       ? [
           `Use it:   ${context.commandName} chat ${hub.hubUrl}/rooms/${code}  (with a key)`,
-          `Keys:     ${context.commandName} key create ${hub.hubUrl}/rooms/${code} --name NAME`,
+          `Invite:   ${context.commandName} invite ${hub.hubUrl}/rooms/${code} --for NAME`,
         ]
       : [`Use it:   export OPENAI_BASE_URL=${hub.hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=roomhub`];
   return [

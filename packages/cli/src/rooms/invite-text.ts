@@ -65,8 +65,8 @@ function pasteLines(
         text: shareLine(context, hub, safe(room.code)),
       },
       {
-        title: "Let someone in: a key of their own",
-        text: `${context.commandName} key create ${roomUrl} --name NAME`,
+        title: "Let someone in: a key of their own, with link and QR code",
+        text: `${context.commandName} invite ${roomUrl} --for NAME`,
       },
     ];
   }

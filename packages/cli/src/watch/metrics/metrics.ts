@@ -2,6 +2,7 @@ import type { World } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { urlOf } from "../../rooms/hub-address.ts";
 import type { CliContext } from "../../context.ts";
+import { refusePublic } from "../public-address.ts";
 import { CommandError } from "../../exit-code.ts";
 import type { Metric } from "./series.ts";
 import { prometheusText } from "./metrics-server.ts";
@@ -21,6 +22,7 @@ interface MetricsOptionValues extends HubOptionValues {
   host: string;
   port: number;
   otlp?: string;
+  public?: boolean;
 }
 
 /** As of Prometheus exporters in OpenTelemetry's SDKs. */
@@ -30,6 +32,7 @@ export function addMetricsCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("metrics"))
     .argument("[room]", "room code or invite URL (default: all rooms of the hub)")
     .option("--host <address>", "address to serve them on", "127.0.0.1")
+    .option("--public", "serve a closed room's metrics on another address than loopback")
     .option("--port <number>", "port to serve them on", portArgument, usualPort)
     .addOption(
       new Option(
@@ -61,6 +64,9 @@ async function serveRoomMetrics(
   const invite = room === undefined ? undefined : inviteOf(room, options);
   const hubUrl = invite?.hubUrl ?? options.hub;
   const client = context.createClient(hubUrl);
+  if (invite !== undefined && options.otlp === undefined) {
+    await refusePublic(context, invite, options);
+  }
   const metrics = new RoomMetrics();
   const lists = createRoomLists(client, invite?.room, context.world);
   let isConnected = false;

@@ -9,6 +9,7 @@ import {
   type HubOptionValues,
   portArgument,
 } from "../../options.ts";
+import { refusePublic } from "../public-address.ts";
 import { locateRoom, type Named } from "../../rooms/locate.ts";
 import { aborted, untilStopped } from "../../terminal/stop-signal.ts";
 import { reasonOf, writeJson } from "../../terminal/text.ts";
@@ -17,6 +18,7 @@ interface MonitorOptionValues extends HubOptionValues {
   host?: string;
   port?: number;
   open: boolean;
+  public?: boolean;
 }
 
 export function addMonitorCommand(program: Command, context: CliContext): void {
@@ -26,6 +28,7 @@ export function addMonitorCommand(program: Command, context: CliContext): void {
       "--host <address>",
       "address to serve it on; 0.0.0.0 for the network (default: 127.0.0.1)",
     )
+    .option("--public", "serve a closed room's page on another address than loopback")
     .option("--port <number>", "port to serve it on (default: 5051, or a free one)", portArgument)
     .option("--no-open", "do not open the browser")
     .addHelpText(
@@ -44,6 +47,7 @@ async function monitor(
   options: MonitorOptionValues,
 ): Promise<void> {
   const { hubUrl, room: code } = await locateRoom(context, named, (url) => `monitor ${url}`);
+  await refusePublic(context, { hubUrl, room: code }, options);
   await untilStopped(context, async (signal) => {
     const page = await serveOn(context, options, { hubUrl, code });
     try {
