@@ -1,4 +1,4 @@
-import { systemWorld } from "@roomhub/protocol";
+import { systemWorld, type World } from "@roomhub/protocol";
 import { once } from "node:events";
 import { Agent, createServer, get, type RequestListener } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -88,6 +88,32 @@ test("closing serves the request of a client that has just connected", async () 
   socket.write(request);
   let text = "";
   socket.on("data", (chunk) => (text += chunk.toString()));
+  await within(once(socket, "close"), "the connection's end");
+  await within(closing, "the close");
+  expect(text).toMatch(/stopping/);
+});
+
+test("closing serves a request that arrives while the process stands still", async () => {
+  const accepted = createGate();
+  const server = createServer((_request, response) => response.end("stopping"));
+  server.on("connection", () => accepted.open());
+  // Timers are due together, as they are when nothing has run for a while.
+  const stillMs = 100;
+  const world: World = {
+    ...systemWorld,
+    setTimeout: (task, ms) => systemWorld.setTimeout(task, Math.max(ms, stillMs)),
+  };
+  const listening = await listenOnPort(world, server, undefined, 0);
+  const socket = await connected(listening.port);
+  await within(accepted.opened, "the connection at the server");
+  const closing = listening.close(longGraceMs);
+  // Its timers run, and are what follows in the event loop.
+  for (let turn = 0; turn < 2; turn++)
+    await new Promise<void>((resolve) => systemWorld.setImmediate(resolve));
+  socket.write(request);
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk.toString()));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * stillMs);
   await within(once(socket, "close"), "the connection's end");
   await within(closing, "the close");
   expect(text).toMatch(/stopping/);

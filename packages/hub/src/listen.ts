@@ -22,6 +22,8 @@ export interface Listening {
 const closingStepMs = 10;
 /** A new connection is about to send a request, and has this long to get the response that says the hub is stopping. */
 const unusedMs = 100;
+/** So often it is looked for at least: in a process that stood still, what it has sent is still to be read. */
+const unusedChecks = 5;
 
 /**
  * Binds an HTTP server. Without a host: 127.0.0.1, and ::1 on the same port where the machine has it.
@@ -71,12 +73,15 @@ class Connections {
 
   async close(graceMs: number, isKept = (_connection: Socket) => false): Promise<void> {
     const unusedOver = timeoutSignal(this.#world, unusedMs);
+    let checks = 0;
     const graceOver = timeoutSignal(this.#world, graceMs);
     for (;;) {
-      this.#closeQuiet(unusedOver);
+      this.#closeQuiet(unusedOver.aborted && ++checks > unusedChecks);
       if (graceOver.aborted) this.#cut(isKept);
       if (this.#open.size === 0) return;
       await pause(this.#world, closingStepMs);
+      // After a timer, what has arrived is not read yet.
+      await new Promise<void>((resolve) => void this.#world.setImmediate(resolve));
     }
   }
 
@@ -87,10 +92,11 @@ class Connections {
     }
   }
 
-  #closeQuiet(unusedOver: AbortSignal): void {
+  /** @param isUnusedOver - also connections that have sent nothing */
+  #closeQuiet(isUnusedOver: boolean): void {
     const open = [...this.#open];
     const unused = open.filter((socket) => socket.bytesRead === 0);
-    if (unused.length > 0 && !unusedOver.aborted) return;
+    if (unused.length > 0 && !isUnusedOver) return;
     // A browser opens connections in advance.
     for (const socket of unused) socket.destroy();
     // Node counts a response as finished when the socket has it, even while most of it is still in the socket's buffer.
