@@ -33,17 +33,19 @@ interface Admitted {
   refuse: (error: unknown) => void;
 }
 
+/** One table for all fronts of a process: it never changes. */
+const router = createRouter(ROUTES);
+
 /** Routes every request and every handshake to its handler. */
 export class Front {
   readonly #deps: FrontDeps;
-  readonly #router = createRouter(ROUTES);
   readonly #handshakes: Handshakes;
   readonly #openApi = new OpenApiDocument();
   readonly #parseFailures: ParseFailures;
 
   constructor(deps: FrontDeps, parseFailures: ParseFailures) {
     this.#deps = deps;
-    this.#handshakes = new Handshakes(deps, this.#router);
+    this.#handshakes = new Handshakes(deps, router);
     this.#parseFailures = parseFailures;
   }
 
@@ -115,7 +117,7 @@ export class Front {
     const method = request.method ?? "GET";
     if (method === "OPTIONS") return undefined;
     const path = pathOf(request.url ?? "/");
-    const match = this.#router.find(method, path);
+    const match = router.find(method, path);
     if (match === undefined || !this.#isServed(match.route, request)) {
       throw this.#noRoute(request, response, method, path);
     }
@@ -256,8 +258,8 @@ export class Front {
     method: string,
     path: string,
   ): HubError {
-    const allowed = this.#router.methodsOf(path);
-    const readable = this.#router.find("GET", path)?.route;
+    const allowed = router.methodsOf(path);
+    const readable = router.find("GET", path)?.route;
     const isHidden = readable !== undefined && !this.#isServed(readable, request);
     if (allowed.length === 0 || isHidden) {
       const { registry } = this.#deps.operations;
@@ -313,7 +315,7 @@ export class Front {
 
   /** An SDK reads only errors in its own shape, even before its request is understood. */
   #errorShapeOf(request: IncomingMessage): ErrorShape {
-    const route = this.#router.find("POST", request.url?.split("?", 1)[0] ?? "")?.route;
+    const route = router.find("POST", request.url?.split("?", 1)[0] ?? "")?.route;
     return route?.kind === "inference" ? route.surface.errorShape : clientShape(request);
   }
 
