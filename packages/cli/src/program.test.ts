@@ -165,7 +165,7 @@ test.each([
   ["list", "→ rooms: npx roomhub room list; models of a room: npx roomhub models ABC234\n"],
   ["status", "→ the hub: npx roomhub health; "],
   ["share", "→ share models of this machine: npx roomhub join; "],
-  ["kick", "→ remove a participant: npx roomhub leave ABC234 ID\n"],
+  ["kick", "→ remove a participant: npx roomhub room kick ABC234 ID\n"],
 ])(
   "%s, which is another program's command, is an error with the command here",
   async (word, hint) => {

@@ -158,7 +158,7 @@ const commandGroups: Record<string, Record<string, [description: string, LoadCom
       async () => (await import("./commands/key.ts")).addKeyCommand,
     ],
     "room|rooms": [
-      "create, list, show, close and open rooms, import them into a cluster",
+      "create, list, show, change and delete rooms, import them into a cluster",
       async () => (await import("./commands/room.ts")).addRoomCommand,
     ],
     "doctor [target]": [
@@ -275,7 +275,7 @@ const hintsForOthersWords = new Map([
   ["share", "share models of this machine: roomhub join; host a room with them: roomhub up --lan"],
   ["start", "host a room: roomhub up; a hub alone: roomhub serve"],
   ["run", "talk to a model: roomhub chat"],
-  ["kick", "remove a participant: roomhub leave ABC234 ID"],
+  ["kick", "remove a participant: roomhub room kick ABC234 ID"],
 ]);
 
 /** Prints commander's suggestions as hints, and adds hints that commander does not have. */

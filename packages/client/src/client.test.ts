@@ -304,6 +304,11 @@ describe("a closed room", () => {
     });
     const host = client.asHost("abc234", { hostToken: "rhh_1" });
     await host.setClosed(true);
+    await host.rename("lab");
+    await host.setPassword(null);
+    await host.kick("a/b");
+    await host.kick("ada", 5);
+    await host.delete();
     await host.createKey({ name: "ada" });
     await host.listKeys();
     await host.rotateKey("ada", 5);
@@ -311,6 +316,11 @@ describe("a closed room", () => {
     const below = "/v1/rooms/ABC234";
     expect(sent).toEqual([
       ["POST", `${below}/close`, "rhh_1", undefined],
+      ["PUT", below, "rhh_1", '{"name":"lab"}'],
+      ["PUT", below, "rhh_1", '{"password":null}'],
+      ["POST", `${below}/participants/a%2Fb/kick`, "rhh_1", undefined],
+      ["POST", `${below}/participants/ada/kick?banMs=5`, "rhh_1", undefined],
+      ["DELETE", below, "rhh_1", undefined],
       ["POST", `${below}/keys`, "rhh_1", '{"name":"ada"}'],
       ["GET", `${below}/keys`, "rhh_1", undefined],
       ["POST", `${below}/keys/ada/rotate?graceMs=5`, "rhh_1", undefined],

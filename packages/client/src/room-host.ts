@@ -4,6 +4,7 @@ import {
   type NewKey,
   normaliseRoomCode,
   type Room,
+  type UpdateRoomRequest,
 } from "@roomhub/protocol";
 import { callHub, type HubCall, type HubConnection } from "./connection.ts";
 
@@ -43,6 +44,32 @@ export class RoomHost {
     return this.#call("POST", isClosed ? "/close" : "/open");
   }
 
+  /** @returns the room with its new name */
+  rename(name: string): Promise<Room> {
+    return this.#update({ name });
+  }
+
+  /** @param password - of joins from now on; `null` for none. Participants stay */
+  setPassword(password: string | null): Promise<Room> {
+    return this.#update({ password });
+  }
+
+  /** Ends its requests, participants and event streams. */
+  async delete(): Promise<void> {
+    await this.#call("DELETE", "");
+  }
+
+  /**
+   * Removes a participant, and refuses its joins for a while.
+   *
+   * @param banMs - for how long, at most 30 days; left out: a minute, at which its agent stops
+   * @throws `participant_not_found`
+   */
+  async kick(participantId: string, banMs?: number): Promise<void> {
+    const query = banMs === undefined ? "" : `?banMs=${banMs}`;
+    await this.#call("POST", `/participants/${encodeURIComponent(participantId)}/kick${query}`);
+  }
+
   /** The oldest first, with those that ended within 30 days; without their values. */
   async listKeys(): Promise<Key[]> {
     return (await this.#call<{ keys: Key[] }>("GET", "/keys")).keys;
@@ -67,6 +94,10 @@ export class RoomHost {
   async rotateKey(key: string, graceMs = 0): Promise<NewKey> {
     const path = `${keyPath(key)}/rotate?graceMs=${graceMs}`;
     return (await this.#call<{ key: NewKey }>("POST", path)).key;
+  }
+
+  async #update(change: UpdateRoomRequest): Promise<Room> {
+    return (await this.#call<{ room: Room }>("PUT", "", change)).room;
   }
 
   #call<T>(method: HubCall["method"], below: string, body?: unknown): Promise<T> {

@@ -23,6 +23,7 @@ import {
 } from "../options.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
+import { addHostCommands } from "./room-host.ts";
 
 interface CreateOptionValues extends HubOptionValues, PasswordOptionValues {
   closed?: boolean;
@@ -66,6 +67,8 @@ export function addRoomCommand(program: Command, context: CliContext): void {
         setClosed(context, inviteOf(code, options), isClosed, options),
       );
   }
+
+  addHostCommands(room, context);
 
   addJsonOption(addNatsFlags(room.command("import")))
     .argument("<file>", "state file of a hub that was alone")

@@ -47,6 +47,17 @@ export async function savedHostToken(
   return saved.find((one) => one.hubUrl === hubUrl && one.room === room)?.token;
 }
 
+/** The room was deleted. */
+export async function forgetHostToken(
+  context: CliContext,
+  { hubUrl, room }: Invite,
+): Promise<void> {
+  const tokens = await context.savedTokens("hosts");
+  for (const saved of await tokens.find(host)) {
+    if (saved.hubUrl === hubUrl && saved.room === room) await tokens.forget(saved);
+  }
+}
+
 /** What shows that the person at this command is the host: the saved token, unless an option names another proof. */
 export interface HostOptionValues {
   tokenEnv?: string;

@@ -29,6 +29,15 @@ test.each([
   expect(hintHere(context, hint, hub)).toBe(hint);
 });
 
+test("a key is passed with an option or a variable", () => {
+  const hint = "Ask the room's host for a key, and send it as the API key.";
+  for (const url of [undefined, "http://127.0.0.1:5050", hub]) {
+    expect(hintHere(context, hint, url)).toBe(
+      "Ask the room's host for a key, and pass it with --key-file FILE or ROOMHUB_KEY.",
+    );
+  }
+});
+
 test("at the usual hub, or none, a code is enough", () => {
   for (const usual of [undefined, "http://127.0.0.1:5050"]) {
     expect(hintHere(context, "roomhub models ABC234", usual)).toBe("roomhub models ABC234");

@@ -9,6 +9,9 @@ const namesRoom =
   /\broomhub ((?:join|participants|models|leave|events|chat|alias|env|doctor|route(?: --room)?|room show) )([2-9A-HJKMNP-Z]{6})(?![\w/])/g;
 const listsRooms = /\broomhub room list\b(?! --hub)/g;
 
+/** Of a program, not of a command line. */
+const sendsKey = "send it as the API key";
+
 /**
  * Makes a hub's hint pasteable here. A hub's hints name rooms by code alone, and a bare code means the default hub, so for
  * any other hub the code becomes the room's URL.
@@ -16,8 +19,9 @@ const listsRooms = /\broomhub room list\b(?! --hub)/g;
  * @param hubUrl - the hub that sent the hint; undefined when no hub was contacted
  */
 export function hintHere(context: CliContext, hint: string, hubUrl: string | undefined): string {
-  if (hubUrl === undefined || hubUrl === defaultHubUrl) return withCommandName(context, hint);
-  const named = hint
+  const typed = hint.replace(sendsKey, "pass it with --key-file FILE or ROOMHUB_KEY");
+  if (hubUrl === undefined || hubUrl === defaultHubUrl) return withCommandName(context, typed);
+  const named = typed
     .replaceAll(
       namesRoom,
       (_all, command: string, code: string) =>

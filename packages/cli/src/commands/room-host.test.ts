@@ -1,0 +1,103 @@
+import type { RoomHost } from "@roomhub/client";
+import { expect, test } from "vitest";
+import { answersOf, aRoom, capture, makeWorld } from "../test-context.fixture.ts";
+
+const hubUrl = "http://127.0.0.1:5050";
+
+/** A host whose calls are kept. @param answer - to the question whether to delete the room; none without a terminal */
+function makeHost(answer?: string) {
+  const calls: unknown[] = [];
+  const host: Partial<RoomHost> = {
+    room: async () => aRoom({ participantCount: 2 }),
+    rename: async (name) => {
+      calls.push(["rename", name]);
+      return aRoom({ name });
+    },
+    setPassword: async (password) => {
+      calls.push(["password", password]);
+      return aRoom({ passwordProtected: password !== null });
+    },
+    kick: async (...args) => void calls.push(["kick", ...args]),
+    delete: async () => void calls.push(["delete"]),
+  };
+  const world = makeWorld(
+    {
+      stderr: capture(answer === undefined ? undefined : 80),
+      isStdinTTY: answer !== undefined,
+      env: { SECRET: "swordfish" },
+    },
+    { asHost: () => host as RoomHost },
+  );
+  world.hostTokens.push({ hubUrl, room: "ABC234", id: "host", token: "rhh_1" });
+  return { world, calls };
+}
+
+test("rename says the new name", async () => {
+  const { world, calls } = makeHost();
+  expect(await world.run("room", "rename", "abc234", "Class 7b")).toBe(0);
+  expect(calls).toEqual([["rename", "Class 7b"]]);
+  expect(world.stderr.text).toBe("Room ABC234 is named Class 7b\n");
+  expect(await world.run("room", "rename", "ABC234", "x", "--json")).toBe(0);
+  expect(JSON.parse(world.stdout.text)).toEqual({ room: aRoom({ name: "x" }) });
+});
+
+test.each([
+  [["--password-env", "SECRET"], "swordfish", "has a new join password"],
+  [["--none"], null, "has no join password"],
+])("password with %j", async (args, password, said) => {
+  const { world, calls } = makeHost();
+  expect(await world.run("room", "password", "ABC234", ...args)).toBe(0);
+  expect(calls).toEqual([["password", password]]);
+  expect(world.stderr.text).toBe(`Room ABC234 ${said}\n`);
+});
+
+test("password without an option asks, and without a terminal says what to pass", async () => {
+  const asked = makeHost("");
+  asked.world.context.prompts = answersOf(asked.world.questions, { secret: "tell no one" });
+  expect(await asked.world.run("room", "password", "ABC234")).toBe(0);
+  expect(asked.calls).toEqual([["password", "tell no one"]]);
+  const piped = makeHost();
+  expect(await piped.world.run("room", "password", "ABC234")).toBe(2);
+  expect(piped.world.stderr.text).toContain("--password-env VARIABLE");
+  expect(piped.calls).toEqual([]);
+});
+
+test("password does not take a password and none at once", async () => {
+  const { world, calls } = makeHost();
+  const args = ["--none", "--password-env", "SECRET"];
+  expect(await world.run("room", "password", "ABC234", ...args)).toBe(2);
+  expect(calls).toEqual([]);
+});
+
+test.each([
+  ["Yes", 0, [["delete"]], 0],
+  ["No", 130, [], 1],
+])("delete asks, and the answer %s counts", async (answer, exit, made, tokens) => {
+  const { world, calls } = makeHost(answer);
+  world.context.prompts = answersOf(world.questions, { one: answer });
+  expect(await world.run("room", "delete", "ABC234")).toBe(exit);
+  expect(calls).toEqual(made);
+  expect(world.hostTokens).toHaveLength(tokens);
+  expect(world.questions.join()).toContain("2 participants");
+});
+
+test("delete without a terminal needs --yes", async () => {
+  const { world, calls } = makeHost();
+  expect(await world.run("room", "delete", "ABC234")).toBe(2);
+  expect(world.stderr.text).toContain("--yes");
+  expect(calls).toEqual([]);
+  expect(await world.run("room", "delete", "ABC234", "--yes")).toBe(0);
+  expect(calls).toEqual([["delete"]]);
+});
+
+test("kick passes how long the participant may not join", async () => {
+  const { world, calls } = makeHost();
+  expect(await world.run("room", "kick", "ABC234", "ana", "--ban", "1h")).toBe(0);
+  expect(await world.run("room", "kick", "ABC234", "bo")).toBe(0);
+  expect(calls).toEqual([
+    ["kick", "ana", 3_600_000],
+    ["kick", "bo", undefined],
+  ]);
+  expect(world.stderr.text).toContain("ana was removed from room ABC234");
+  expect(await world.run("room", "kick", "ABC234", "ana", "--ban", "soon")).toBe(2);
+});

@@ -1,0 +1,143 @@
+import type { Invite } from "@roomhub/client";
+import type { Room } from "@roomhub/protocol";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { CliContext } from "../context.ts";
+import { CommandError, EXIT, UsageError } from "../exit-code.ts";
+import { parseDuration } from "../hosting/limit-value.ts";
+import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../options.ts";
+import { sizeOf } from "../rooms/choose-room.ts";
+import {
+  addHostOptions,
+  forgetHostToken,
+  type HostOptionValues,
+  roomAsHost,
+} from "../rooms/host-token.ts";
+import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
+import { interactivityOf } from "../terminal/interactivity.ts";
+import { safe, writeJson } from "../terminal/text.ts";
+
+type HostValues = HubOptionValues & HostOptionValues;
+type PasswordValues = HostValues & PasswordOptionValues & { none?: boolean };
+
+/** What the host does with a room that is there. Contract §9. */
+export function addHostCommands(room: Command, context: CliContext): void {
+  ofHost(room.command("rename"))
+    .argument("<name>", "its new name")
+    .description("give a room another name; its code stays")
+    .addHelpText("after", examples('roomhub room rename ABC234 "Class 7b"'))
+    .action(async (code: string, name: string, options: HostValues) => {
+      const asHost = await roomAsHost(context, inviteOf(code, options), options);
+      const renamed = await asHost.rename(name);
+      print(context, renamed, options, `Room ${renamed.code} is named ${safe(renamed.name)}`);
+    });
+
+  addPasswordOptions(ofHost(room.command("password")))
+    .addOption(
+      new Option("--none", "remove the join password").conflicts([
+        "password",
+        "passwordEnv",
+        "passwordFile",
+      ]),
+    )
+    .description("change a room's join password, or remove it; participants stay")
+    .addHelpText(
+      "after",
+      examples("roomhub room password ABC234", "roomhub room password ABC234 --none"),
+    )
+    .action((code: string, options: PasswordValues) =>
+      setPassword(context, inviteOf(code, options), options),
+    );
+
+  ofHost(room.command("delete"))
+    .option("-y, --yes", "do not ask")
+    .description("delete a room; what runs in it ends")
+    .addHelpText("after", examples("roomhub room delete ABC234"))
+    .action((code: string, options: HostValues & { yes?: boolean }) =>
+      deleteRoom(context, inviteOf(code, options), options),
+    );
+
+  ofHost(room.command("kick"))
+    .argument("<participant>", "id of the participant")
+    .option("--ban <time>", "how long it may not join again (default: 1min)", banArgument)
+    .description("remove a participant from a room, and its machine for a while")
+    .addHelpText("after", examples("roomhub room kick ABC234 ana-llama3.2-3b --ban 1h"))
+    .action(async (code: string, id: string, options: HostValues & { ban?: number }) => {
+      const invite = inviteOf(code, options);
+      await (await roomAsHost(context, invite, options)).kick(id, options.ban);
+      if (options.json === true) return writeJson(context.stdout, { success: true });
+      context.stderr.write(`${safe(id)} was removed from room ${invite.room}\n`);
+    });
+}
+
+function ofHost(command: Command): Command {
+  return addHostOptions(addHubOptions(command)).argument("<room>", "room code or invite URL");
+}
+
+async function setPassword(
+  context: CliContext,
+  invite: Invite,
+  options: PasswordValues,
+): Promise<void> {
+  const asHost = await roomAsHost(context, invite, options);
+  const password = options.none === true ? null : await newPassword(context, invite, options);
+  const room = await asHost.setPassword(password);
+  const what = password === null ? "has no join password" : "has a new join password";
+  print(context, room, options, `Room ${room.code} ${what}`);
+}
+
+async function newPassword(
+  context: CliContext,
+  { room }: Invite,
+  options: PasswordValues,
+): Promise<string> {
+  const given = await readPassword(context, options);
+  if (given !== undefined) return given;
+  if (interactivityOf(context, options).canAsk)
+    return context.prompts.askSecret(`New join password of room ${room}`);
+  throw new UsageError(
+    "The new join password is missing: pass --password-env VARIABLE, --password-file PATH or --none",
+  );
+}
+
+async function deleteRoom(
+  context: CliContext,
+  invite: Invite,
+  options: HostValues & { yes?: boolean },
+): Promise<void> {
+  const asHost = await roomAsHost(context, invite, options);
+  if (options.yes !== true) await confirmDeletion(context, await asHost.room(), options);
+  await asHost.delete();
+  await forgetHostToken(context, invite);
+  if (options.json === true) return writeJson(context.stdout, { success: true });
+  context.stderr.write(`Room ${invite.room} was deleted\n`);
+}
+
+async function confirmDeletion(
+  context: CliContext,
+  room: Room,
+  options: HostValues,
+): Promise<void> {
+  const { code, name } = room;
+  if (!interactivityOf(context, options).canAsk)
+    throw new UsageError(`Room ${code} is only deleted with --yes, where no question can be asked`);
+  const isWanted = await context.prompts.pickOne(
+    `Delete room ${code}, ${safe(name)}, with ${sizeOf(room)}? What runs in it ends`,
+    [
+      { value: false, label: "No" },
+      { value: true, label: "Yes" },
+    ],
+  );
+  if (!isWanted) throw new CommandError("Cancelled", undefined, EXIT.interrupted);
+}
+
+function print({ stdout, stderr }: CliContext, room: Room, { json }: HostValues, text: string) {
+  if (json === true) writeJson(stdout, { room });
+  else stderr.write(`${text}\n`);
+}
+
+/** @returns ms. @throws InvalidArgumentError */
+function banArgument(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new InvalidArgumentError("Must be a number with a unit (s, min, h, d), like 1h.");
+}
