@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { fileRoomStore } from "@roomhub/hub";
+import type { CreateRoomResponse } from "@roomhub/protocol";
 import type { BenchResult } from "@roomhub/room-state";
 import axe from "axe-core";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serveMonitor } from "../../packages/cli/src/watch/monitor/page-server.ts";
 import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { openLab, send } from "../support/monitor/page-lab.ts";
@@ -124,6 +126,32 @@ describe.skipIf(chromiumPath === undefined)(`the page that watches a room${title
     await page.reload();
     await page.getByRole("button", { name: "Theme: dark" }).waitFor();
     expect(lab.problems).toEqual([]);
+  });
+
+  test("a closed room asks for its key, and a link with one leaves it in no address and in no file", async () => {
+    await using hub = await startTestHub();
+    const created = await hub.fetch("/rooms", { json: { name: "class", closed: true } });
+    const { room, key } = (await created.json()) as CreateRoomResponse;
+    const value = key?.value ?? "";
+    await using monitor = await startMonitor({ hubUrl: hub.url, code: room.code });
+    await using lab = await openPage(browser);
+    const { page, urls } = lab;
+    const live = page.getByText("Live", { exact: true });
+
+    await page.goto(monitor.url);
+    const input = page.getByLabel(`Key of room ${room.code}`);
+    await input.waitFor();
+    expect(await page.getByText("class", { exact: true }).count()).toBe(0);
+    await input.fill(value);
+    await page.keyboard.press("Enter");
+    await live.waitFor();
+
+    await page.evaluate(() => sessionStorage.clear());
+    await page.goto(`${monitor.url}#key=${value}`);
+    await live.waitFor();
+    expect(page.url()).not.toContain("#");
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, document.cookie]));
+    expect([...urls, page.url(), kept].filter((text) => text.includes("rhk_"))).toEqual([]);
   });
 
   test("the page follows a hub that restarts, and one that has forgotten the room", async () => {
@@ -381,6 +409,24 @@ function measuredOf(id: string, room: string): BenchResult {
       },
     ],
   };
+}
+
+/** The page as the command serves it. */
+async function startMonitor(room: { hubUrl: string; code: string }) {
+  const monitor = await serveMonitor({ port: 0, room });
+  return {
+    url: `http://127.0.0.1:${monitor.port}/`,
+    [Symbol.asyncDispose]: async () => void (await monitor.close()),
+  };
+}
+
+/** A page, and the URLs that it has requested. */
+async function openPage(browser: Browser) {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const urls: string[] = [];
+  page.on("request", (request) => urls.push(request.url()));
+  return { page, urls, [Symbol.asyncDispose]: () => context.close() };
 }
 
 /** Runs in the page: looks at all rows, so many times, at most once per frame. */
