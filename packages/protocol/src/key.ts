@@ -35,6 +35,8 @@ export const Key = z.object({
   /** of its holder; unique in the room, whatever the letter case */
   name: z.string(),
   may: z.array(KeyRight),
+  /** the models that its holder may use; absent for all */
+  models: z.array(z.string()).optional(),
   /** epoch ms */
   createdAt: z.number(),
   /** epoch ms; absent for a key that does not expire */

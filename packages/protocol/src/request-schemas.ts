@@ -77,6 +77,7 @@ const maxContextTokens = 1_000_000_000;
 const maxAliasTargets = 16;
 const maxWildcards = 4;
 const dayMs = 24 * 3_600_000;
+const maxKeyModels = 64;
 const longestKeyLifeMs = 10 * 366 * dayMs;
 
 /** A name in which `*` stands for any text. Selectors that are never aliased are no patterns; `*` alone is one. */
@@ -126,6 +127,11 @@ export function createRequestSchemas(limits: Limits) {
           "must be up to 32 letters, digits, dots, underscores and hyphens, and begin with a letter or digit",
       }),
       may: z.array(KeyRight).min(1, { error: "must have at least one right" }).nullish(),
+      models: z
+        .array(model(limits))
+        .min(1, { error: "must have at least one model" })
+        .max(maxKeyModels, { error: `must have at most ${maxKeyModels} models` })
+        .nullish(),
       expiresInMs: z.int().min(1).max(longestKeyLifeMs).nullish(),
     }),
     /** `POST /rooms/:code/join`. Interface §2, contract §1. */

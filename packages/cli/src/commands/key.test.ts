@@ -51,12 +51,26 @@ function refusal(code: "key_name_taken"): Error {
 
 test("create prints the key alone on stdout, and what it is for on stderr", async () => {
   const { world, calls, proofs } = makeHost();
-  const args = ["--name", "ada", "--may", "use,share", "--expires", "7d"];
+  const args = [
+    "--name",
+    "ada",
+    "--may",
+    "use,share",
+    "--models",
+    "llama3, qwen3",
+    "--expires",
+    "7d",
+  ];
   expect(await world.run("key", "create", "ABC234", ...args)).toBe(0);
   expect(world.stdout.text).toBe(`${value}\n`);
   expect(world.stderr.text).not.toContain(value);
   expect(world.stderr.text).toContain("It is not shown again");
-  expect(calls).toEqual([{ name: "ada", may: ["use", "share"], expiresInMs: 7 * 86_400_000 }]);
+  expect(calls).toEqual([
+    {
+      ...{ name: "ada", may: ["use", "share"], models: ["llama3", "qwen3"] },
+      expiresInMs: 7 * 86_400_000,
+    },
+  ]);
   expect(proofs).toEqual([["ABC234", { hostToken: "rhh_1" }]]);
 });
 
@@ -69,6 +83,7 @@ test("create in an open room says that the key limits nothing there", async () =
 
 test.each([
   [["--may", "use,cook"], "Use one or several of use, share and watch"],
+  [["--models", "a,,b"], "Use names of models with commas"],
   [["--expires", "soon"], "Must be a number with a unit"],
 ])("create with %j is a usage error", async (args, message) => {
   const { world, calls } = makeHost();
@@ -80,7 +95,14 @@ test.each([
 test("list shows names, rights and how long each is valid, never a value", async () => {
   const { world } = makeHost({
     listKeys: async () => [
-      { id: "1", name: "ada", may: ["use"], createdAt: 0, lastSeenDay: "1970-01-02" },
+      {
+        id: "1",
+        name: "ada",
+        may: ["use"],
+        models: ["m", "n"],
+        createdAt: 0,
+        lastSeenDay: "1970-01-02",
+      },
       { id: "2", name: "bo", may: ["share"], createdAt: 0, expiresAt: 86_400_000 },
       { id: "3", name: "cy", may: ["watch"], createdAt: 0, expiresAt: 0 },
       { id: "4", name: "di", may: ["use"], createdAt: 0, revokedAt: 0 },
@@ -88,11 +110,11 @@ test("list shows names, rights and how long each is valid, never a value", async
   });
   expect(await world.run("key", "list", "ABC234")).toBe(0);
   expect(world.stdout.text).toMatchInlineSnapshot(`
-    "NAME  MAY    STATE               LAST SEEN   CREATED
-    ada   use    valid               1970-01-02  1970-01-01
-    bo    share  until 1970-01-02    never       1970-01-01
-    cy    watch  expired 1970-01-01  never       1970-01-01
-    di    use    revoked 1970-01-01  never       1970-01-01
+    "NAME  MAY    MODELS  STATE               LAST SEEN   CREATED
+    ada   use    m, n    valid               1970-01-02  1970-01-01
+    bo    share  all     until 1970-01-02    never       1970-01-01
+    cy    watch  all     expired 1970-01-01  never       1970-01-01
+    di    use    all     revoked 1970-01-01  never       1970-01-01
     "
   `);
 });

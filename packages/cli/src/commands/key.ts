@@ -13,6 +13,7 @@ type KeyOptionValues = HubOptionValues & HostOptionValues;
 /** What a new key permits, and until when. */
 export interface NewKeyOptionValues {
   may?: KeyRight[];
+  models?: string[];
   expires?: number;
 }
 
@@ -85,6 +86,11 @@ export function addNewKeyOptions(command: Command): Command {
       rightsArgument,
     )
     .option(
+      "--models <names>",
+      "models that it permits, like llama3,qwen3 (default: all)",
+      modelsArgument,
+    )
+    .option(
       "--expires <time>",
       "how long it is valid, like 7d or 12h (default: always)",
       timeArgument,
@@ -106,11 +112,11 @@ export async function createKey(
   context: CliContext,
   invite: Invite,
   name: string,
-  { may, expires, ...proof }: NewKeyOptionValues & HostOptionValues,
+  { may, models, expires, ...proof }: NewKeyOptionValues & HostOptionValues,
 ): Promise<{ key: NewKey; isClosed: boolean; passwordProtected: boolean }> {
   const asHost = await roomAsHost(context, invite, proof);
   const { closed, passwordProtected } = await asHost.room();
-  const key = await asHost.createKey({ name, may, expiresInMs: expires });
+  const key = await asHost.createKey({ name, may, models, expiresInMs: expires });
   return { key, isClosed: closed === true, passwordProtected };
 }
 
@@ -151,11 +157,12 @@ async function list(context: CliContext, invite: Invite, options: KeyOptionValue
   const rows = keys.map((key) => [
     safe(key.name),
     key.may.join(", "),
+    safe(key.models?.join(", ") ?? "all"),
     stateOf(key, nowMs),
     safe(key.lastSeenDay ?? "never"),
     dayOf(key.createdAt),
   ]);
-  const heads = ["name", "may", "state", "last seen", "created"];
+  const heads = ["name", "may", "models", "state", "last seen", "created"];
   context.stdout.write(formatTable(heads, rows, context.stdout.columns));
 }
 
@@ -180,6 +187,15 @@ function rightsArgument(text: string): KeyRight[] {
   const known = rights.filter((right) => right !== undefined);
   if (known.length === rights.length) return known;
   throw new InvalidArgumentError("Use one or several of use, share and watch, like use,watch.");
+}
+
+/** @throws InvalidArgumentError */
+function modelsArgument(text: string): string[] {
+  const models = text.split(",").map((name) => name.trim());
+  if (!models.includes("")) return models;
+  throw new InvalidArgumentError(
+    "Use names of models with commas between them, like llama3,qwen3.",
+  );
 }
 
 /** @returns ms. @throws InvalidArgumentError */

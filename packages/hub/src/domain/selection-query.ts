@@ -1,5 +1,5 @@
 import type { ErrorCode, Refusal } from "@roomhub/protocol";
-import { type Bar, type Demand, noDemand } from "./needs/demand.ts";
+import { type Bar, type Demand, isPermitted, noDemand } from "./needs/demand.ts";
 import type { ResponseForm } from "./placement/pace.ts";
 import { type Participant, capabilityOf } from "./participant.ts";
 import { noPrompt, type Prompt } from "./placement/warm-conversations.ts";
@@ -105,8 +105,8 @@ export function plainQuery(
  * says more than the response of a stand-in. Contract §3, "Stand-ins".
  */
 export function isLeftToOthers(room: Room, query: SelectionQuery): boolean {
-  const { selector, only, protocol, nowMs } = query;
-  return selector.kind === "any" && only === undefined && haveOthers(room, protocol, nowMs);
+  const { selector, only, protocol, nowMs, demand } = query;
+  return selector.kind === "any" && only === undefined && haveOthers(room, protocol, nowMs, demand);
 }
 
 /**
@@ -117,14 +117,20 @@ export function standInsLast(
   participants: Participant[],
   nowMs: number,
 ): Participant[] {
-  if (!haveOthers(room, "chatCompletions", () => nowMs)) return participants;
+  if (!haveOthers(room, "chatCompletions", () => nowMs, noDemand)) return participants;
   const standIns = participants.filter((one) => one.isStandIn);
   return [...participants.filter((one) => !one.isStandIn), ...standIns];
 }
 
-function haveOthers({ participants }: Room, protocol: string, nowMs: () => number): boolean {
+function haveOthers(
+  { participants }: Room,
+  protocol: string,
+  nowMs: () => number,
+  demand: Demand,
+): boolean {
   for (const one of participants.values()) {
     if (one.isStandIn || capabilityOf(one, protocol) === "unsupported") continue;
+    if (!isPermitted(one, demand)) continue;
     if (isRoutable(one, nowMs) || isAwaited(one, nowMs)) return true;
   }
   return false;

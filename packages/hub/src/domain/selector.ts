@@ -4,6 +4,7 @@ import { exactFirst } from "./placement/serving-index.ts";
 import { withBar } from "./needs/bar.ts";
 import { canServe, hasRequired } from "./needs/can-serve.ts";
 import { requiredWords } from "./needs/abilities.ts";
+import { type Demand, isPermitted } from "./needs/demand.ts";
 import { capabilityOf, type Participant } from "./participant.ts";
 import { isFull } from "./slots.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
@@ -92,11 +93,13 @@ function servingModel(among: Participant[], model: string): Participant[] {
 
 function choose(
   room: Room,
-  matched: Participant[],
+  all: Participant[],
   query: SelectionQuery,
   isFree: (candidate: Participant) => boolean,
 ): Selection {
-  if (matched.length === 0) return noMatch(room, query);
+  if (all.length === 0) return noMatch(room, query);
+  const matched = all.filter((one) => isPermitted(one, query.demand));
+  if (matched.length === 0) return notPermitted(room, query);
   const supporting = matched.filter((one) => capabilityOf(one, query.protocol) !== "unsupported");
   if (supporting.length === 0) {
     return {
@@ -127,13 +130,30 @@ function choose(
   return { kind: "selected", participant: free[index] as Participant };
 }
 
+/** The request selects none of the models that its key is for. Contract §9. */
+function notPermitted(
+  room: Room,
+  { selector, demand: { models = [] } }: SelectionQuery,
+): Selection {
+  const wanted =
+    selector.kind === "model" ? selector.model : selector.kind === "name" && selector.name;
+  const who = wanted === false ? "No participant" : JSON.stringify(wanted.slice(0, 256));
+  return {
+    kind: "refused",
+    code: "not_allowed",
+    message: `This key permits ${listed(models, 16)} in room ${room.code}. ${who} serves none of them.`,
+    hint: `List what it permits: roomhub models ${room.code}`,
+    refusals: [],
+  };
+}
+
 /** A feature that is not known counts as missing. Contract §3, "What a request needs". */
 function capabilityMissing(
   room: Room,
   supporting: Participant[],
   { demand }: SelectionQuery,
 ): Selection {
-  const having = [...room.participants.values()].filter((one) => hasRequired(one, demand));
+  const having = permittedIn(room, demand).filter((one) => hasRequired(one, demand));
   const required = requiredWords(demand.requires).join(", ");
   const others =
     having.length === 0
@@ -194,13 +214,18 @@ function unreachable(
   };
 }
 
-function noMatch(room: Room, { selector, nowMs }: SelectionQuery): Selection {
-  const participants = [...room.participants.values()];
+/** The participants that a request may know of. */
+export function permittedIn({ participants }: Room, demand: Pick<Demand, "models">): Participant[] {
+  return [...participants.values()].filter((one) => isPermitted(one, demand));
+}
+
+function noMatch(room: Room, { selector, demand, nowMs }: SelectionQuery): Selection {
+  const participants = permittedIn(room, demand);
   const now = nowMs();
   const refusals = participants.map((one) =>
     refusal(one, unroutableReason(one, now) ?? `serves ${one.model}`),
   );
-  if (participants.length === 0) {
+  if (room.participants.size === 0) {
     return {
       kind: "refused",
       code: "model_not_found",
@@ -256,6 +281,12 @@ function refusal(participant: Participant, reason: string): Refusal {
 }
 
 function listIds(participants: Participant[]): string {
-  const shown = participants.slice(0, 3).map((one) => one.id);
-  return shown.join(", ") + (participants.length > shown.length ? " and others" : "");
+  return listed(
+    participants.map((one) => one.id),
+    3,
+  );
+}
+
+function listed(names: readonly string[], most: number): string {
+  return names.slice(0, most).join(", ") + (names.length > most ? " and others" : "");
 }

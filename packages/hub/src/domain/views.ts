@@ -11,7 +11,9 @@ import type {
 import { isConnected, type Participant } from "./participant.ts";
 import { doubtOf, isRoutable, loadingOf, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
-import { standInsLast } from "./selection-query.ts";
+import { type Demand, noDemand } from "./needs/demand.ts";
+import { parseSelector, standInsLast } from "./selection-query.ts";
+import { matching, permittedIn } from "./selector.ts";
 import type { Alias } from "./aliases/alias-table.ts";
 
 /** The public view of a room. Every field is named and nothing is spread, so that no new secret appears. */
@@ -157,13 +159,16 @@ function contextNames(tokens: number): Partial<ModelEntry> {
   };
 }
 
-export function modelViews(room: Room, nowMs: number): ModelEntry[] {
-  return onlineReadyFirst(room, nowMs).map((one) => modelView(one, nowMs));
+type Permits = Pick<Demand, "models">;
+
+/** @param permits - the models that are listed */
+export function modelViews(room: Room, nowMs: number, permits: Permits = noDemand): ModelEntry[] {
+  return onlineReadyFirst(room, nowMs, permits).map((one) => modelView(one, nowMs));
 }
 
 /** Every participant that is online, ready ones first, otherwise in join order; stand-ins as in every list. Contract §4. */
-function onlineReadyFirst(room: Room, nowMs: number): Participant[] {
-  const online = [...room.participants.values()].filter((one) => one.presence.status === "online");
+function onlineReadyFirst(room: Room, nowMs: number, permits: Permits): Participant[] {
+  const online = permittedIn(room, permits).filter((one) => one.presence.status === "online");
   const ready = online.filter((one) => readinessOf(one) === "ready");
   const others = online.filter((one) => readinessOf(one) !== "ready");
   return standInsLast(room, [...ready, ...others], nowMs);
@@ -201,10 +206,21 @@ function pathOf(participant: Participant): Connection["path"] {
  *
  * Clients of Anthropic's list only names that begin with `claude` or `anthropic`, which a room has as aliases.
  */
-export function anthropicModels(room: Room, nowMs: number): AnthropicModelList {
+export function anthropicModels(
+  room: Room,
+  nowMs: number,
+  permits: Permits = noDemand,
+): AnthropicModelList {
+  const permitted = permittedIn(room, permits);
+  const aliases =
+    permits.models === undefined
+      ? room.aliases.list
+      : room.aliases.list.filter(({ targets }) =>
+          targets.some((target) => matching(permitted, parseSelector(target)).length > 0),
+        );
   const data = [
-    ...onlineReadyFirst(room, nowMs).map(anthropicModel),
-    ...room.aliases.list.map(anthropicAlias),
+    ...onlineReadyFirst(room, nowMs, permits).map(anthropicModel),
+    ...aliases.map(anthropicAlias),
   ];
   const first_id = data[0]?.id ?? null;
   return { data, has_more: false, first_id, last_id: data.at(-1)?.id ?? null };

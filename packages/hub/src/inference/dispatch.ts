@@ -54,7 +54,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   constructor(deps: DispatchDeps, call: InferenceCall) {
     this.#deps = deps;
     this.#call = call;
-    this.#routing = new Routing(call.room, call.request, deps);
+    this.#routing = new Routing(call.room, call.request, deps, call.access?.key?.models);
     this.#attempts = new Attempts(this, deps, call, this.#routing);
   }
 

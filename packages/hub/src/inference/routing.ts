@@ -80,6 +80,7 @@ export class Routing implements SelectionQuery {
     room: Room,
     request: InferenceRequest,
     { random, nowMs, contextLearned }: RoutingDeps,
+    models?: readonly string[],
   ) {
     this.#field = readModelField(room, request.selector);
     this.selector = this.#field.targets[0];
@@ -92,7 +93,7 @@ export class Routing implements SelectionQuery {
     this.#request = request;
     this.#contextLearned = contextLearned;
     this.isByAlias = this.#field.alias !== undefined;
-    this.demand = demandOf(request, () => this.#floorTokens);
+    this.demand = demandOf(request, () => this.#floorTokens, models);
   }
 
   /** undefined until an attempt has failed without ending the request */
@@ -114,8 +115,10 @@ export class Routing implements SelectionQuery {
     if (this.#firstFailure !== undefined || isTight(this.#room, this)) return requestId;
     if (this.only !== undefined) return `pinned ${this.only.key}`;
     const { selectionKey } = this.#request;
-    const { uses, requires } = this.demand;
-    const key = uses === 0 && requires === 0 ? selectionKey : `${selectionKey} ${uses} ${requires}`;
+    const { uses, requires, models } = this.demand;
+    const needs =
+      uses === 0 && requires === 0 ? selectionKey : `${selectionKey} ${uses} ${requires}`;
+    const key = models === undefined ? needs : `${needs} of ${JSON.stringify(models)}`;
     // Requests that match the same alias may be at different targets.
     return this.#field.alias === undefined ? key : `${key} → ${selectorText(this.selector)}`;
   }
@@ -328,10 +331,14 @@ export class Routing implements SelectionQuery {
 }
 
 /** @param floorTokens - more than the largest context that was too small for it so far */
-function demandOf(request: InferenceRequest, floorTokens: () => number): Demand {
+function demandOf(
+  request: InferenceRequest,
+  floorTokens: () => number,
+  models: readonly string[] | undefined,
+): Demand {
   const { outputTokens, uses, requires } = request;
   return {
-    ...{ outputTokens, uses, requires },
+    ...{ outputTokens, uses, requires, models },
     get mostTokens() {
       return Math.max(floorTokens(), request.textBytes / mostBytesPerToken);
     },

@@ -41,6 +41,11 @@ export function requireAccess(
   throw refused(context, room, "unknown", peer);
 }
 
+/** The models that its key permits; undefined for all. */
+export function modelsOf({ holder }: Partial<Pick<Peer, "holder">>): readonly string[] | undefined {
+  return holder?.kind === "key" ? holder.key.models : undefined;
+}
+
 /** Access to a room that is open now. */
 export function openAccess(room: Room): Access {
   return new Access(room, undefined);

@@ -33,7 +33,13 @@ import {
   type Selector,
   isLeftToOthers,
 } from "../domain/selection-query.ts";
-import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../domain/selector.ts";
+import {
+  isNamed,
+  matching,
+  mayMoveElsewhere,
+  permittedIn,
+  selectParticipant,
+} from "../domain/selector.ts";
 import { connectionView, contextView, featuresView, loadView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
@@ -48,6 +54,8 @@ interface Question {
   promptBytes: number;
   /** the features that its sender requires, as bits */
   requires: number;
+  /** those that the key of its sender permits; undefined for all */
+  models?: readonly string[] | undefined;
   /** requests of the room that wait already */
   waiting: number;
 }
@@ -60,7 +68,7 @@ interface Question {
 export function explainRoute(
   context: OperationContext,
   code: string,
-  { model, protocol, session, promptBytes, requires, waiting }: Question,
+  { model, protocol, session, promptBytes, requires, models, waiting }: Question,
 ): RouteExplanation {
   const { registry, limits, nowMs, keyedHash } = context;
   const room = registry.room(code);
@@ -68,7 +76,7 @@ export function explainRoute(
   const key = session === undefined ? undefined : keyedHash(`session ${room.code}`, session);
   const prompt = { session: key, borders: [], bytes: promptBytes };
   const tokens = promptBytes / mostBytesPerToken;
-  const demand = { ...noDemand, mostTokens: tokens, leastTokens: () => tokens, requires };
+  const demand = { ...noDemand, mostTokens: tokens, leastTokens: () => tokens, requires, models };
   const isByAlias = field.alias !== undefined;
   const queryFor = (target: Selector, isStrict = false): SelectionQuery => ({
     ...plainQuery(target, protocol, nowMs, prompt, demand),
@@ -79,7 +87,7 @@ export function explainRoute(
   const selector = field.targets[found.kind === "refused" ? 0 : place] ?? field.targets[0];
   const query = queryFor(selector);
   const selection = withFullQueue(found, waiting, limits.queuePerRoom);
-  const all = [...room.participants.values()];
+  const all = permittedIn(room, demand);
   const matched = matching(all, selector);
   const first = firstOf(selection);
   const next = first === undefined ? undefined : nextAfter(room, first, field, place, query);

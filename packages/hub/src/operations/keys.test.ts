@@ -20,11 +20,13 @@ test("a key is created on disk with its rights and its end, and its value is in 
   const key = await createKey(context, room, {
     name: "Ada",
     may: ["watch", "watch"],
+    models: ["m", "n", "m"],
     expiresInMs: 5,
   });
   expect(office.saveCount()).toBe(saved + 1);
   expect(key).toEqual({
     ...{ id: expect.any(String), name: "Ada", may: ["watch"], createdAt: context.wallMs() },
+    models: ["m", "n"],
     ...{ expiresAt: context.wallMs() + 5, value: expect.stringMatching(/^rhk_[\w-]{43}$/) },
   });
   const { value: _, ...listed } = key;

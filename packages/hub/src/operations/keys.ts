@@ -1,7 +1,6 @@
 import {
   type CreateKeyRequest,
   type Key,
-  type KeyRight,
   type NewKey,
   type Room as RoomView,
   USUAL_RIGHTS,
@@ -19,17 +18,16 @@ import { removeParticipant } from "./presence.ts";
 /** A key that is not in a room yet. */
 export function newKey(
   { world, wallMs }: Pick<OperationContext, "world" | "wallMs">,
-  name: string,
-  may: readonly KeyRight[],
-  expiresInMs?: number,
+  { name, may, models, expiresInMs }: CreateKeyRequest,
 ): { key: RoomKey; value: string } {
   const { token, digest } = mintKey(world);
   const createdAt = wallMs();
   const key: RoomKey = {
-    ...{ id: world.randomUUID(), name, may: [...new Set(may)], createdAt },
+    ...{ id: world.randomUUID(), name, may: [...new Set(may ?? USUAL_RIGHTS)], createdAt },
+    models: models ? [...new Set(models)] : undefined,
     digest: textOf(digest),
     previous: undefined,
-    expiresAt: expiresInMs === undefined ? undefined : createdAt + expiresInMs,
+    expiresAt: expiresInMs ? createdAt + expiresInMs : undefined,
     revokedAt: undefined,
     lastSeenDay: undefined,
   };
@@ -54,9 +52,10 @@ export function listKeys({ registry, wallMs }: OperationContext, code: string): 
 export async function createKey(
   context: OperationContext,
   code: string,
-  { name, may, expiresInMs }: CreateKeyRequest,
+  wanted: CreateKeyRequest,
 ): Promise<NewKey> {
-  const created = newKey(context, name, may ?? USUAL_RIGHTS, expiresInMs ?? undefined);
+  const created = newKey(context, wanted);
+  const { name } = wanted;
   return changeKeys(context, code, (room, keys) => {
     const same = keys.find(name);
     if (same !== undefined) throw nameTaken(room, same);

@@ -21,6 +21,9 @@ import type { Room } from "../domain/room.ts";
 import { plainQuery, standInsLast } from "../domain/selection-query.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
+import { permittedIn } from "../domain/selector.ts";
+import { isPermitted, noDemand } from "../domain/needs/demand.ts";
+import { modelsOf } from "./access.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { endReturn, requireComplete } from "./homes/returning.ts";
@@ -42,11 +45,18 @@ export function listParticipants(
 }
 
 /** The same as JSON, for rooms of thousands. */
-export function listParticipantsAsJson(context: OperationContext, code: string): Buffer {
+export function listParticipantsAsJson(
+  context: OperationContext,
+  code: string,
+  peer: Peer,
+): Buffer {
   const { registry, nowMs, participantRows } = context;
   const now = nowMs();
   const room = registry.room(code);
-  return participantRows.listOf(standInsLast(room, [...room.participants.values()], now), now);
+  return participantRows.listOf(
+    standInsLast(room, permittedIn(room, { models: modelsOf(peer) }), now),
+    now,
+  );
 }
 
 /** The public view of a participant now. */
@@ -54,13 +64,21 @@ export function viewOf({ nowMs }: OperationContext, participant: Participant): P
   return participantView(participant, nowMs());
 }
 
-/** @throws HubError `participant_not_found` */
+/** @throws HubError `participant_not_found`, `not_allowed` when the key of the peer is for other models */
 export function getParticipant(
   { registry, nowMs }: OperationContext,
   code: string,
   id: string,
+  peer: Partial<Pick<Peer, "holder">> = {},
 ): ParticipantSummary {
-  return participantView(registry.participant(registry.room(code), id), nowMs());
+  const room = registry.room(code);
+  const participant = registry.participant(room, id);
+  if (!isPermitted(participant, { models: modelsOf(peer) })) {
+    throw new HubError("not_allowed", `This key is for other models than that of ${id}.`, {
+      hint: `List what it permits: roomhub models ${room.code}`,
+    });
+  }
+  return participantView(participant, nowMs());
 }
 
 /** Interface §3: `POST …/health`. It changes nothing, so it needs no proof; a wrong token is refused. Contract §3. */
@@ -115,11 +133,13 @@ export function listModels(
   { registry, nowMs }: OperationContext,
   code: string,
   shape: ErrorShape,
+  peer: Partial<Pick<Peer, "holder">> = {},
 ): ModelList | AnthropicModelList {
   const room = registry.room(code);
+  const permits = { models: modelsOf(peer) };
   return shape === "anthropic"
-    ? anthropicModels(room, nowMs())
-    : { object: "list", data: modelViews(room, nowMs()) };
+    ? anthropicModels(room, nowMs(), permits)
+    : { object: "list", data: modelViews(room, nowMs(), permits) };
 }
 
 /** `GET …/models/:id`: an id or any selector form; shows the participant that would get a request now. Contract §4. */
@@ -128,14 +148,20 @@ export function getModel(
   code: string,
   name: string,
   shape: ErrorShape,
+  peer: Partial<Pick<Peer, "holder">> = {},
 ): ModelEntry | AnthropicModel {
-  const serving = servingNow(context, context.registry.room(code), name);
+  const serving = servingNow(context, context.registry.room(code), name, modelsOf(peer));
   return shape === "anthropic" ? anthropicModel(serving) : modelView(serving, context.nowMs());
 }
 
-function servingNow({ nowMs }: OperationContext, room: Room, name: string): Participant {
+function servingNow(
+  { nowMs }: OperationContext,
+  room: Room,
+  name: string,
+  models: readonly string[] | undefined,
+): Participant {
   const { selection } = selectTarget(room, readModelField(room, name), 0, (target) =>
-    plainQuery(target, "", nowMs),
+    plainQuery(target, "", nowMs, undefined, { ...noDemand, models }),
   );
   if (selection.kind === "selected") return selection.participant;
   if (selection.kind === "busy" && selection.candidates[0] !== undefined)

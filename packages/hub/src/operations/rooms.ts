@@ -42,7 +42,8 @@ export async function createRoom(
   makeSpace(context);
   roomCreations.record(peer.throttleKey, nowMs);
   const { token, digest } = mintHostToken(world);
-  const first = request.closed === true ? newKey(context, "host", KEY_RIGHTS) : undefined;
+  const first =
+    request.closed === true ? newKey(context, { name: "host", may: [...KEY_RIGHTS] }) : undefined;
   const room = await newKeptRoom(context, request, digest, first?.key);
   registry.addRoom(room);
   const view = roomView(room);

@@ -154,6 +154,7 @@ const aKey = {
   ...{
     digest: "k".repeat(43),
     createdAt: 1,
+    models: ["m"],
     previous: undefined,
     expiresAt: 9,
     revokedAt: undefined,

@@ -1,7 +1,7 @@
 import { Alias as AliasSchema, Key as KeySchema, Room as RoomSchema } from "@roomhub/protocol";
 import { type Alias, AliasTable, withoutChains } from "../domain/aliases/alias-table.ts";
 import { Bans } from "../domain/keys/bans.ts";
-import { KeyTable, noKeys } from "../domain/keys/key-table.ts";
+import { KeyTable, noKeys, type RoomKey } from "../domain/keys/key-table.ts";
 import { parseStoredDigest } from "../stored-digest.ts";
 import { newPlacing, type Room } from "../domain/room.ts";
 
@@ -89,9 +89,9 @@ function listFields(room: StoredRoom): StoredRoom {
 }
 
 function listKeyFields(key: StoredKey): StoredKey {
-  const { id, name, may, digest: own, previous, createdAt, expiresAt, revokedAt } = key;
+  const { id, name, may, models, digest: own, previous, createdAt, expiresAt, revokedAt } = key;
   return {
-    ...{ id, name, may, digest: own, createdAt, expiresAt, revokedAt },
+    ...{ id, name, may, models, digest: own, createdAt, expiresAt, revokedAt },
     ...{ previous: previous && { digest: previous.digest, endsAt: previous.endsAt } },
     ...{ lastSeenDay: key.lastSeenDay },
   };
@@ -186,8 +186,12 @@ export function storedRoomOf(room: Room, passwordDigest: string | undefined): St
         : Buffer.from(hostTokenDigest).toString("base64url"),
     aliases: aliases.size === 0 ? undefined : aliases.list,
     closed: isClosed ? true : undefined,
-    keys: keys.size === 0 ? undefined : keys.list.map((key) => ({ ...key, may: [...key.may] })),
+    keys: keys.size === 0 ? undefined : keys.list.map(storedFromKey),
   };
+}
+
+function storedFromKey(key: RoomKey): StoredKey {
+  return { ...key, may: [...key.may], models: key.models && [...key.models] };
 }
 
 /** @param known - what this hub has of them, which may have been used since */
@@ -195,13 +199,13 @@ function keysFromStored({ keys = [] }: Pick<StoredRoom, "keys">, known: KeyTable
   if (keys.length === 0) return noKeys;
   return new KeyTable(
     keys.map((key) => {
-      const { previous, expiresAt, revokedAt } = key;
+      const { models, previous, expiresAt, revokedAt } = key;
       const days = [key.lastSeenDay, known.find(key.id)?.lastSeenDay];
       const lastSeenDay = days
         .filter((day) => day !== undefined)
         .sort()
         .at(-1);
-      return { ...key, previous, expiresAt, revokedAt, lastSeenDay };
+      return { ...key, models, previous, expiresAt, revokedAt, lastSeenDay };
     }),
   );
 }

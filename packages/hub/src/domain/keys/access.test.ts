@@ -17,7 +17,15 @@ const needs = {
 } satisfies Record<Need, string>;
 
 function holderOf(may: KeyRight): Holder {
-  const key = { id: "1", name: "ada", may: [may], digest: "", previous: undefined, createdAt: 0 };
+  const key = {
+    id: "1",
+    name: "ada",
+    may: [may],
+    models: undefined,
+    digest: "",
+    previous: undefined,
+    createdAt: 0,
+  };
   const ends = { expiresAt: undefined, revokedAt: undefined, lastSeenDay: undefined };
   return { kind: "key", key: { ...key, ...ends }, digest: "" };
 }

@@ -6,6 +6,7 @@ const dayMs = 24 * 3_600_000;
 function aKey(fields: Partial<RoomKey> = {}): RoomKey {
   return {
     ...{ id: "1", name: "Ada", may: ["use"], digest: "d1", createdAt: 1_000 },
+    models: undefined,
     ...{ previous: undefined, expiresAt: undefined, revokedAt: undefined, lastSeenDay: undefined },
     ...fields,
   };
@@ -68,7 +69,7 @@ test("a key is listed without its digests, and with the day of its last use", ()
   noteUse(key, new Date(2026, 0, 9, 23, 59).getTime());
   const view = { id: "1", name: "Ada", may: ["use"], createdAt: 1_000, lastSeenDay: "2026-01-09" };
   expect(keyView(key)).toEqual(view);
-  expect(keyView({ ...key, expiresAt: 3, revokedAt: 2 })).toEqual({
-    ...{ ...view, expiresAt: 3, revokedAt: 2 },
+  expect(keyView({ ...key, models: ["m"], expiresAt: 3, revokedAt: 2 })).toEqual({
+    ...{ ...view, models: ["m"], expiresAt: 3, revokedAt: 2 },
   });
 });

@@ -6,6 +6,8 @@ export interface RoomKey {
   /** of its holder */
   readonly name: string;
   readonly may: readonly KeyRight[];
+  /** those that its holder may use; undefined for all */
+  readonly models: readonly string[] | undefined;
   /** SHA-256 of its value, in base64url */
   readonly digest: string;
   /** what it was before the last rotation, and until when (epoch ms) that is valid */
@@ -88,9 +90,10 @@ export const noKeys = new KeyTable([]);
 
 /** A key as it is listed. */
 export function keyView(key: RoomKey): Key {
-  const { id, name, may, createdAt, expiresAt, lastSeenDay, revokedAt } = key;
+  const { id, name, may, models, createdAt, expiresAt, lastSeenDay, revokedAt } = key;
   return {
     ...{ id, name, may: [...may], createdAt },
+    ...(models === undefined ? {} : { models: [...models] }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(lastSeenDay === undefined ? {} : { lastSeenDay }),
     ...(revokedAt === undefined ? {} : { revokedAt }),

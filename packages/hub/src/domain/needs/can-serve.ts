@@ -1,4 +1,4 @@
-import { type Bar, type Demand, mostBytesPerToken } from "./demand.ts";
+import { type Bar, type Demand, isPermitted, mostBytesPerToken } from "./demand.ts";
 import { capabilityOf, type Participant } from "../participant.ts";
 import type { SelectionQuery } from "../selection-query.ts";
 
@@ -8,6 +8,7 @@ export function canServe(one: Participant, query: SelectionQuery): boolean {
   return (
     capabilityOf(one, protocol) !== "unsupported" &&
     (excluded.length === 0 || !excluded.includes(one)) &&
+    isPermitted(one, demand) &&
     hasRequired(one, demand) &&
     (bar === undefined || clears(one, demand, bar))
   );

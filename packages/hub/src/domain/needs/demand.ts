@@ -1,4 +1,6 @@
+import { isSameModel } from "@roomhub/protocol";
 import type { Level } from "./abilities.ts";
+import type { Participant } from "../participant.ts";
 
 /** What a request needs of the model that serves it, beside its surface. Contract §3, "What a request needs". */
 export interface Demand {
@@ -12,6 +14,8 @@ export interface Demand {
   readonly uses: number;
   /** the features that its sender requires, as bits */
   readonly requires: number;
+  /** those that its key permits; undefined for all */
+  readonly models: readonly string[] | undefined;
 }
 
 /** Any model can serve it. */
@@ -21,7 +25,16 @@ export const noDemand: Demand = {
   outputTokens: 0,
   uses: 0,
   requires: 0,
+  models: undefined,
 };
+
+/** Whether the key of the request is for its model, too. Contract §9. */
+export function isPermitted(
+  { model }: Pick<Participant, "model">,
+  { models }: Pick<Demand, "models">,
+): boolean {
+  return models === undefined || models.some((one) => isSameModel(model, one));
+}
 
 /** What a candidate must have for one request at this moment: as much as one that can be reached has. */
 export interface Bar {

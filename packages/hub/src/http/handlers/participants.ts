@@ -76,13 +76,13 @@ export async function deleteParticipant(
 /** `GET …/participants`. Interface §4. */
 export function listParticipants(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   const code = param(request, "code");
-  return { status: 200, json: participants.listParticipantsAsJson(operations, code) };
+  return { status: 200, json: participants.listParticipantsAsJson(operations, code, request.peer) };
 }
 
 /** `GET /v1/rooms/:code/participants/:id`. Contract §1. */
 export function getParticipant(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   const [code, id] = [param(request, "code"), param(request, "id")];
-  return ok({ participant: participants.getParticipant(operations, code, id) });
+  return ok({ participant: participants.getParticipant(operations, code, id, request.peer) });
 }
 
 /** `POST /rooms/:code/health`: a participant says it is alive. Interface §3. */

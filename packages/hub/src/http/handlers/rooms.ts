@@ -1,6 +1,7 @@
 import { type RoomListResponse, RouteQuestion } from "@roomhub/protocol";
 import { listRequests as requestsIn } from "../../inference/in-flight.ts";
 import { requiresOf } from "../../inference/request/needs.ts";
+import { modelsOf } from "../../operations/access.ts";
 import { explainRoute } from "../../operations/explain-route.ts";
 import * as participants from "../../operations/participants.ts";
 import * as rooms from "../../operations/rooms.ts";
@@ -36,13 +37,15 @@ export function getRoom(request: RouteRequest, { operations }: RouteDeps): Route
 
 /** `GET …/models`. Interface §2, model list entry; for Anthropic's clients contract §4. */
 export function listModels(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  return ok(participants.listModels(operations, param(request, "code"), request.shape));
+  return ok(
+    participants.listModels(operations, param(request, "code"), request.shape, request.peer),
+  );
 }
 
 /** `GET …/models/:id`: an id or any selector form, percent-encoded. Contract §4. */
 export function getModel(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   const [code, name] = [param(request, "code"), param(request, "model")];
-  return ok(participants.getModel(operations, code, name, request.shape));
+  return ok(participants.getModel(operations, code, name, request.shape, request.peer));
 }
 
 /** `GET …/requests`: the requests that run or wait now. Contract §5, "Detail". */
@@ -59,6 +62,7 @@ export function getRoute(
   const { code } = rooms.getRoom(operations, param(request, "code"));
   const question = parse(RouteQuestion, Object.fromEntries(request.query));
   const requires = requiresOf(question.require);
+  const models = modelsOf(request.peer);
   const waiting = inference.dispatch.queues.sizeOf(code);
-  return ok(explainRoute(operations, code, { ...question, requires, waiting }));
+  return ok(explainRoute(operations, code, { ...question, requires, models, waiting }));
 }

@@ -1,4 +1,10 @@
-import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@roomhub/protocol";
+import type {
+  ErrorCode,
+  ErrorShape,
+  InferenceProtocol,
+  StreamMarker,
+  Surface,
+} from "@roomhub/protocol";
 import { capabilityOf, type Participant } from "../../domain/participant.ts";
 import { noPrompt, type Prompt } from "../../domain/placement/warm-conversations.ts";
 import { HubError } from "../../errors.ts";
@@ -158,7 +164,7 @@ export class ModelRequest implements InferenceRequest {
 
   refusalOf(pinned: Participant, reason: HubError): HubError {
     const { code } = reason;
-    if (code === "unsupported_protocol" || code === "budget_exhausted") return reason;
+    if (asItIs.has(code)) return reason;
     const id = this.previousResponseId ?? "";
     return noPrevious(id, `is with ${pinned.id}, which cannot serve it now: ${reason.message}`);
   }
@@ -274,6 +280,9 @@ export class StoredResponseRequest implements InferenceRequest {
     };
   }
 }
+
+/** Refusals of a pinned request that say more than that its response is elsewhere. */
+const asItIs = new Set<ErrorCode>(["unsupported_protocol", "budget_exhausted", "not_allowed"]);
 
 function noPrevious(responseId: string, why: string): HubError {
   const shown = JSON.stringify(responseId.slice(0, 100));

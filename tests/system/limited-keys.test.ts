@@ -1,0 +1,92 @@
+import type { NewKey, RouteExplanation } from "@roomhub/protocol";
+import { expect, test } from "vitest";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+
+/** A closed room, and a key with these limits. */
+async function roomWithKey(hub: TestHub, fields: object) {
+  const response = await hub.fetch("/rooms", { json: { name: "lab", closed: true } });
+  const { room, hostToken, key } = (await response.json()) as {
+    room: { code: string };
+    hostToken: string;
+    key: NewKey;
+  };
+  const path = `/rooms/${room.code}`;
+  const created = await hub.fetch(`${path}/keys`, {
+    json: { name: "ada", ...fields },
+    headers: { "x-host-token": hostToken },
+  });
+  const limited = ((await created.json()) as { key: NewKey }).key;
+  const headers = { authorization: `Bearer ${limited.value}` };
+  return {
+    limited,
+    join: async (id: string, model: string, endpoint: string): Promise<void> => {
+      const joined = await hub.fetch(`${path}/join`, {
+        json: { id, nickname: id, model, endpoint },
+        headers: { authorization: `Bearer ${key.value}` },
+      });
+      expect(joined.status).toBe(201);
+    },
+    get: async (below: string, more: Record<string, string> = {}): Promise<object> => {
+      const got = await hub.fetch(path + below, { headers: { ...headers, ...more } });
+      return (await got.json()) as object;
+    },
+    chat: (model: string): Promise<Response> =>
+      hub.fetch(`${path}/v1/chat/completions`, {
+        json: { model, messages: userSays("hi") },
+        headers,
+      }),
+    alias: async (pattern: string, ...targets: string[]): Promise<void> => {
+      const made = await hub.fetch(`${path}/aliases`, {
+        json: { pattern, targets },
+        headers: { "x-host-token": hostToken },
+      });
+      expect(made.ok).toBe(true);
+    },
+  };
+}
+
+async function errorOf(response: Response) {
+  const { error } = (await response.json()) as { error: { code: string; message: string } };
+  return [response.status, error.code, error.message];
+}
+
+test("a key for some models gets those alone, in requests and in lists", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const room = await roomWithKey(hub, { models: ["small"] });
+  expect(room.limited.models).toEqual(["small"]);
+  await room.join("big-one", "big", provider.url);
+  await room.join("small-one", "small", provider.url);
+  await room.alias("claude-big", "big");
+  await room.alias("claude-any", "big", "small");
+
+  for (const model of ["*", "any", "small", "model:small", "small-one", "claude-any"]) {
+    const response = await room.chat(model);
+    expect([model, response.status, response.headers.get("x-roomhub-participant")]).toEqual([
+      ...[model, 200, "small-one"],
+    ]);
+    await response.arrayBuffer();
+  }
+  for (const model of ["big", "big-one", "model:big", "claude-big"]) {
+    const response = await room.chat(model);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    const permits = expect.stringContaining("This key permits small in room");
+    expect([model, await errorOf(response)]).toEqual([model, [403, "not_allowed", permits]]);
+  }
+
+  const anthropic = { "anthropic-version": "2023-06-01" };
+  expect(await room.get("/v1/models")).toMatchObject({ data: [{ id: "small-one" }] });
+  expect(await room.get("/v1/models", anthropic)).toMatchObject({
+    data: [{ id: "small-one" }, { id: "claude-any" }],
+  });
+  expect(await room.get("/v1/models/big")).toMatchObject({ error: { code: "not_allowed" } });
+  expect(await room.get("/participants")).toMatchObject({ participants: [{ id: "small-one" }] });
+  const { participants } = (await room.get("/route?model=*")) as RouteExplanation;
+  expect(participants.map(({ id, verdict }) => [id, verdict])).toEqual([["small-one", "asked"]]);
+  expect(await room.get("/route?model=big")).toMatchObject({
+    ...{ outcome: "refused", participants: [{ id: "small-one" }] },
+    refusal: { status: 403, code: "not_allowed" },
+  });
+});
