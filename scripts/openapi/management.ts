@@ -133,7 +133,7 @@ export const managementOperations: readonly Operation[] = [
     routes: ["POST /rooms", "POST /v1/rooms"],
     body: "CreateRoomRequest",
     successes: { 201: json("The room.", "CreateRoomResponse") },
-    errors: [...bodyErrors, "rate_limit_exceeded", "room_limit_reached"],
+    errors: [...bodyErrors, "operator_required", "rate_limit_exceeded", "room_limit_reached"],
   },
   {
     id: "listRooms",

@@ -92,3 +92,25 @@ test("the agent of a participant that was kicked stops", async () => {
   };
   expect(participants).toEqual([]);
 });
+
+test("where every new room is closed, its creation returns its first key", async () => {
+  await using hub = await startTestHub({ closed: true });
+  const { room, key } = await hub.client.createRoom({ name: "lab", closed: false });
+  expect(room.closed).toBe(true);
+  const models = `/rooms/${room.code}/v1/models`;
+  expect(await codeOf(await hub.fetch(models))).toBe("invalid_api_key");
+  const headers = { authorization: `Bearer ${key?.value}` };
+  expect((await hub.fetch(models, { headers })).status).toBe(200);
+});
+
+test("where the operator alone creates rooms, others use them as everywhere", async () => {
+  await using hub = await startTestHub({ create: "host", adminSecret: "s3cret" });
+  const refused = await hub.fetch("/rooms", { json: { name: "lab" } });
+  expect(refused.status).toBe(403);
+  expect(await codeOf(refused)).toBe("operator_required");
+  const wrong = hub.client.createRoom({ name: "lab" }, { operatorSecret: "secret" });
+  await expect(wrong).rejects.toMatchObject({ code: "operator_required" });
+  const { room } = await hub.client.createRoom({ name: "lab" }, { operatorSecret: "s3cret" });
+  expect(room).not.toHaveProperty("closed");
+  expect((await hub.fetch(`/rooms/${room.code}/v1/models`)).status).toBe(200);
+});

@@ -303,6 +303,7 @@ describe("a closed room", () => {
       },
     });
     const host = client.asHost("abc234", { hostToken: "rhh_1" });
+    await client.createRoom({ name: "lab" }, { operatorSecret: "s" });
     await host.setClosed(true);
     await host.rename("lab");
     await host.setPassword(null);
@@ -315,6 +316,7 @@ describe("a closed room", () => {
     await client.asHost("ABC234", { operatorSecret: "s" }).revokeKey("a/b");
     const below = "/v1/rooms/ABC234";
     expect(sent).toEqual([
+      ["POST", "/v1/rooms", "s", '{"name":"lab"}'],
       ["POST", `${below}/close`, "rhh_1", undefined],
       ["PUT", below, "rhh_1", '{"name":"lab"}'],
       ["PUT", below, "rhh_1", '{"password":null}'],

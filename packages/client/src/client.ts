@@ -102,12 +102,16 @@ export class RoomhubClient {
     return new RoomClient(this, await this.getRoom(code, options));
   }
 
-  /** @param room - `closed`: its use needs a key, and the response has the first one */
+  /**
+   * @param room - `closed`: its use needs a key, and the response has the first one
+   * @param options - `operatorSecret`: for a hub on which only its operator creates rooms
+   */
   createRoom(
     room: { name: string; password?: string | undefined; closed?: boolean | undefined },
-    { signal }: CallOptions = {},
+    options: CallOptions & Pick<HostProof, "operatorSecret"> = {},
   ): Promise<CreateRoomResponse> {
-    return callHub(this.#connection, { method: "POST", path: "/v1/rooms", body: room, signal });
+    const call = { method: "POST", path: "/v1/rooms", body: room } as const;
+    return callHub(this.#connection, { ...call, ...options });
   }
 
   /** What the host of a room may do, and the operator of the hub. */

@@ -223,6 +223,8 @@ function createOperations(
       },
       nowMs,
     ),
+    roomCreators: parts.options.create ?? "anyone",
+    newRoomsAreClosed: parts.options.closed ?? false,
     roomCreations: new Throttle({
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,

@@ -7,7 +7,7 @@ export { NatsDirectory, type NatsDirectoryOptions } from "./cluster/nats/nats-di
 export type { Handout, HandoutFile } from "./http/handed-out.ts";
 export type { HubOptions } from "./options.ts";
 export type { LogFormat } from "./log.ts";
-export type { OwnershipMode } from "./operations/context.ts";
+export type { OwnershipMode, RoomCreators } from "./operations/context.ts";
 export {
   fileRoomStore,
   type FileRoomStore,

@@ -2,7 +2,7 @@ import type { Limits, World } from "@roomhub/protocol";
 import type { ClusterDirectory } from "./cluster/directory.ts";
 import type { Handout } from "./http/handed-out.ts";
 import type { LogFormat } from "./log.ts";
-import type { OwnershipMode } from "./operations/context.ts";
+import type { OwnershipMode, RoomCreators } from "./operations/context.ts";
 import type { RoomStore } from "./storage/room-store.ts";
 
 export const DEFAULT_PORT = 5050;
@@ -31,6 +31,10 @@ export interface HubOptions {
   direct?: boolean | undefined;
   /** which peers may change an existing participant; `compat` when left out. Contract §3 */
   ownership?: OwnershipMode | undefined;
+  /** whether every new room is closed: its use needs a key, and its creation returns the first one. Contract §9 */
+  closed?: boolean | undefined;
+  /** who may create rooms: `anyone` when left out, or the `host` of the hub, its operator alone. Contract §9 */
+  create?: RoomCreators | undefined;
   /** how others reach this hub through a proxy */
   publicUrl?: string | undefined;
   /**

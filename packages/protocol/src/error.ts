@@ -51,6 +51,7 @@ export const ERROR_STATUS = defineErrors({
   participant_token_required: { status: 403, retry: "none" },
   participant_token_invalid: { status: 403, retry: "none" },
   host_token_required: { status: 403, retry: "none" },
+  operator_required: { status: 403, retry: "none" },
   participant_banned: { status: 403, retry: "none" },
   origin_not_allowed: { status: 403, retry: "none" },
 

@@ -8,6 +8,7 @@ import {
   createHostedRoom,
   ensureOwnKey,
   type HostOptionValues,
+  readOperatorFile,
   roomAsHost,
   serveAnyModel,
 } from "../rooms/host-token.ts";
@@ -28,6 +29,7 @@ import { addHostCommands } from "./room-host.ts";
 interface CreateOptionValues extends HubOptionValues, PasswordOptionValues {
   closed?: boolean;
   anyModel?: boolean;
+  operatorFile?: string;
 }
 
 export function addRoomCommand(program: Command, context: CliContext): void {
@@ -40,6 +42,10 @@ export function addRoomCommand(program: Command, context: CliContext): void {
     .argument("<name>", "name of the room")
     .description("create a room and print its code")
     .option("--closed", "its use needs a key: roomhub key create")
+    .option(
+      "--operator-file <path>",
+      "where only the hub's operator creates rooms: its file operator-secret",
+    )
     .option("--any-model", "serve every model name that is requested, with any participant")
     .addHelpText("after", examples('roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD'))
     .action((name: string, options: CreateOptionValues) => createRoom(context, name, options));
@@ -87,7 +93,12 @@ async function createRoom(
 ): Promise<void> {
   const password = await readPassword(context, options);
   const client = context.createClient(options.hub);
-  const wanted = { name, password, ...(options.closed === true && { closed: true }) };
+  const { operatorFile } = options;
+  const wanted = {
+    ...{ name, password, ...(options.closed === true && { closed: true }) },
+    operatorSecret:
+      operatorFile === undefined ? undefined : await readOperatorFile(context, operatorFile),
+  };
   const { room, hostId, hostToken, key } = await createHostedRoom(
     context,
     client,

@@ -24,7 +24,15 @@ interface ServeOptionValues extends HubFlagValues {
 
 const usualSettings: SettingName[] = [
   ...(["port", "host", "lan", "stateFile", "ephemeral", "publicUrl", "trustProxy"] as const),
-  ...(["ownership", "logFormat", "nats", "advertise", "clusterSecretFile"] as const),
+  ...([
+    "ownership",
+    "closed",
+    "create",
+    "logFormat",
+    "nats",
+    "advertise",
+    "clusterSecretFile",
+  ] as const),
 ];
 
 export function addServeCommand(program: Command, context: CliContext): void {
@@ -76,11 +84,11 @@ function announce(context: CliContext, launched: LaunchedHub, isJson: boolean): 
 }
 
 function banner(context: CliContext, launched: LaunchedHub): string {
-  const { localUrl, port, sharedUrls, pasted, rooms, isAnnounced } = launched;
+  const { localUrl, port, pasted, rooms, isAnnounced } = launched;
   const command = context.commandName;
   return [
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
-    ...reachLines(`${command} serve --lan${portFlag(port)}`, sharedUrls),
+    ...reachLines(`${command} serve --lan${portFlag(port)}`, launched),
     ...storageLines(rooms),
     `Create a room:  ${createRoomCommand(context, localUrl)}`,
     `Join a room:    ${shareLine(context, pasted, "CODE")}`,
@@ -102,12 +110,14 @@ function storageLines(rooms: RoomStorage): string[] {
   }
 }
 
-function reachLines(openCommand: string, sharedUrls: LaunchedHub["sharedUrls"]): string[] {
+function reachLines(openCommand: string, { sharedUrls, isClosed }: LaunchedHub): string[] {
   if (sharedUrls.length === 0) {
     return [`Reachable from this machine only. To open it to your network: ${openCommand}`];
   }
   return [
-    "Open to anyone who can reach these addresses; a join password restricts sharing, not use:",
+    isClosed
+      ? "Reachable at these addresses; the use of new rooms needs a key:"
+      : "Open to anyone who can reach these addresses; a join password restricts sharing, not use:",
     ...sharedUrls.map(({ url, label }) => `  ${url}  (${label})`),
   ];
 }

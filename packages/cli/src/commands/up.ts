@@ -155,9 +155,9 @@ async function startAll(
   closers.push(async () => {
     ({ cut: cleanup.cut } = await launched.close());
   });
-  const roomName = values.room ?? `${context.userName}'s room`;
-  const { localUrl } = launched;
-  const room = await findOrCreateRoom(context, localUrl, roomName, password);
+  const name = values.room ?? `${context.userName}'s room`;
+  const { localUrl, operatorSecret } = launched;
+  const room = await findOrCreateRoom(context, localUrl, { name, password, operatorSecret });
   if (values.anyModel === true) {
     await serveAnyModel(context, { hubUrl: localUrl, room: room.code });
   }

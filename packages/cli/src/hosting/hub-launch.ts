@@ -26,6 +26,9 @@ export interface LaunchedHub {
   pasted: PastedHub;
   /** Whether `roomhub join` finds it on the network. */
   isAnnounced: boolean;
+  /** Whether every new room is closed. */
+  isClosed: boolean;
+  operatorSecret: string | undefined;
   rooms: RoomStorage;
 }
 
@@ -65,6 +68,7 @@ export async function launchHub(
     store: opened?.store,
     direct: settings.direct.value,
     ownership: settings.ownership.value,
+    ...{ closed: settings.closed.value, create: settings.create.value },
     streamUsage: settings.streamUsage.value,
     publicUrl: settings.publicUrl.value,
     sharedUrl: (listeningPort) =>
@@ -89,11 +93,10 @@ export async function launchHub(
         await withdraw();
         return hub.close();
       },
-      port: listening.port,
-      localUrl,
-      sharedUrls,
+      ...{ localUrl, sharedUrls, port: listening.port },
       pasted: { hubUrl: sharedUrls[0]?.url ?? localUrl, isHandedOut: handout !== undefined },
       isAnnounced: announcement,
+      ...{ isClosed: options.closed === true, operatorSecret: options.adminSecret },
       rooms: roomStorage(opened, cluster),
     };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
 import { collect, moveToHelpAll } from "../options.ts";
-import type { LogFormat, OwnershipMode } from "@roomhub/hub";
+import type { LogFormat, OwnershipMode, RoomCreators } from "@roomhub/hub";
 import { switchFromText } from "../switch-text.ts";
 
 /** The hub's settings for `serve`, `up` and `config`, from flags, the environment or the config file. */
@@ -18,6 +18,8 @@ export interface HubSettings {
   trustProxy: string[];
   distrustGateway: boolean;
   ownership: OwnershipMode;
+  closed: boolean;
+  create: RoomCreators;
   streamUsage: boolean;
   logFormat: LogFormat;
   nats: string[];
@@ -179,6 +181,18 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     flag: "--ownership <mode>",
     what: "who may change a participant (default: compat)",
     fallback: "compat",
+  },
+  closed: {
+    kind: onOff,
+    flag: "--closed",
+    what: "every new room is closed: its use needs a key",
+    fallback: false,
+  },
+  create: {
+    kind: oneOf("anyone", "host"),
+    flag: "--create <who>",
+    what: "who may create rooms; host: the operator alone (default: anyone)",
+    fallback: "anyone",
   },
   streamUsage: {
     kind: onOff,

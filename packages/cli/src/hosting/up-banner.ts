@@ -12,7 +12,7 @@ export interface UpFacts {
   hub: PastedHub;
   /** whether `roomhub join` finds it on the network */
   isAnnounced: boolean;
-  room: Pick<Room, "code" | "name" | "passwordProtected">;
+  room: Pick<Room, "code" | "name" | "passwordProtected" | "closed">;
   participantId: string;
   model: string;
   /** the model server: a program's name, or its URL */
@@ -81,7 +81,7 @@ function ollamaInstallation(platform: NodeJS.Platform): string {
 
 function reachLines(
   { commandName }: CliContext,
-  { localUrl, sharedUrls, isAnnounced }: UpFacts,
+  { localUrl, sharedUrls, isAnnounced, room }: UpFacts,
 ): string[] {
   if (sharedUrls.length === 0) {
     return [
@@ -89,10 +89,12 @@ function reachLines(
       `      To open it to your network: ${commandName} up --lan${portFlag(portOf(new URL(localUrl)))}`,
     ];
   }
+  const who =
+    room.closed === true ? "Closed: its use needs a key." : "Open to anyone who can reach it.";
   return [
     ...sharedUrls.map(
       ({ url, label }, index) => `${index === 0 ? "Hub  " : "     "} ${url} (${label})`,
     ),
-    `      Open to anyone who can reach it.${isAnnounced ? " Where installed, roomhub join finds it" : ""}`,
+    `      ${who}${isAnnounced ? " Where installed, roomhub join finds it" : ""}`,
   ];
 }

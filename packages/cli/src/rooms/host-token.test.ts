@@ -50,3 +50,15 @@ test.each([[["room", "create", "lab", "--any-model"]], [["room", "create", "lab"
     expect(world.stdout.text + world.stderr.text).not.toContain("rhh_");
   },
 );
+
+test("room create sends the operator's secret beside the room, not in it", async () => {
+  const sent: unknown[] = [];
+  const createRoom: Client["createRoom"] = async (...args) => {
+    sent.push(args);
+    return { room: aRoom(), hostId: "host-1" };
+  };
+  const world = makeWorld({ readFile: async () => "secret\n" }, { ...client, createRoom });
+  expect(await world.run("room", "create", "lab", "--operator-file", "/s")).toBe(0);
+  expect(sent).toEqual([[{ name: "lab", password: undefined }, { operatorSecret: "secret" }]]);
+  expect(world.stdout.text + world.stderr.text).not.toContain("secret");
+});

@@ -11,6 +11,14 @@ import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 /** What the saved token belongs to: a room has one. */
 const host = "host";
 
+interface WantedRoom {
+  name: string;
+  password: string | undefined;
+  closed?: boolean | undefined;
+  /** for a hub on which only its operator creates rooms */
+  operatorSecret?: string | undefined;
+}
+
 /**
  * Creates a room, and saves its host token for later commands, and its first key when it is closed. A token that cannot be
  * saved is a warning: the room is created, and most commands on the hub's machine need no token.
@@ -21,9 +29,9 @@ export async function createHostedRoom(
   context: CliContext,
   client: Client,
   hubUrl: string,
-  wanted: { name: string; password: string | undefined; closed?: boolean | undefined },
+  { operatorSecret, ...wanted }: WantedRoom,
 ): Promise<CreateRoomResponse> {
-  const created = await client.createRoom(wanted);
+  const created = await client.createRoom(wanted, { operatorSecret });
   const { room, hostToken, key } = created;
   if (key !== undefined) await context.roomKeys.save({ hubUrl, room: room.code }, key.value);
   if (hostToken === undefined) return created;
@@ -98,7 +106,7 @@ export async function roomAsHost(
   );
 }
 
-async function readOperatorFile(context: CliContext, path: string): Promise<string> {
+export async function readOperatorFile(context: CliContext, path: string): Promise<string> {
   try {
     return (await context.readFile(path)).trim();
   } catch (error) {
@@ -141,15 +149,15 @@ export async function serveAnyModel(context: CliContext, invite: Invite): Promis
 export async function findOrCreateRoom(
   context: CliContext,
   hubUrl: string,
-  name: string,
-  password: string | undefined,
+  wanted: WantedRoom,
 ): Promise<Room> {
+  const { name, password } = wanted;
   const client = context.createClient(hubUrl);
   const rooms = await client.listRooms();
   const known =
     rooms.find((room) => room.name === name) ?? (await closedRoomOf(context, client, hubUrl, name));
   if (known === undefined) {
-    return (await createHostedRoom(context, client, hubUrl, { name, password })).room;
+    return (await createHostedRoom(context, client, hubUrl, wanted)).room;
   }
   if (known.passwordProtected && password === undefined) {
     throw new CommandError(

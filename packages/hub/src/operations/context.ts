@@ -22,6 +22,9 @@ export type { Access, Credentials, Need };
 /** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";
 
+/** Who may create rooms: anyone, or the operator of the hub alone. */
+export type RoomCreators = "anyone" | "host";
+
 /** The network peer of a management request, as far as the hub knows it. */
 export interface Peer extends Credentials {
   /** normalised; undefined when an untrusted proxy hides it, or address rights are off */
@@ -104,6 +107,9 @@ export interface OperationContext {
   liveness: LivenessTracker;
   limits: Limits;
   ownership: OwnershipMode;
+  roomCreators: RoomCreators;
+  /** every new room is closed */
+  newRoomsAreClosed: boolean;
   emit: Emitter;
   vault: AuthHeaderVault;
   passwordKeeper: PasswordKeeper;

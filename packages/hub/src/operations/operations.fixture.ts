@@ -23,7 +23,7 @@ import { noKeys } from "../domain/keys/key-table.ts";
 import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts";
 import { OneByOne } from "../one-by-one.ts";
-import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
+import type { OperationContext, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
 import { directReported } from "./direct-path.ts";
 import { tunnelClosed, tunnelOpened, settleFlapping } from "./tunnel-path.ts";
@@ -84,7 +84,9 @@ export const elsewhere = "192.168.1.6";
 
 /** What operations need, with a clock that moves on demand and paths that only note their calls. */
 export function createOffice(
-  options: { ownership?: OwnershipMode; limits?: Partial<Limits> } = {},
+  options: Partial<Pick<OperationContext, "ownership" | "roomCreators" | "newRoomsAreClosed">> & {
+    limits?: Partial<Limits>;
+  } = {},
 ) {
   let nowMs = 1_000_000;
   let uuids = 0;
@@ -130,6 +132,8 @@ export function createOffice(
     liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
     limits,
     ownership: options.ownership ?? "compat",
+    roomCreators: options.roomCreators ?? "anyone",
+    newRoomsAreClosed: options.newRoomsAreClosed ?? false,
     emit,
     vault: new AuthHeaderVault(),
     passwordKeeper: createPasswordKeeper(systemWorld),

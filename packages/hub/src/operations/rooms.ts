@@ -24,7 +24,7 @@ import { type StoredRoom, applyStored, roomFromStored } from "../storage/room-st
  * Interface §4, `POST /rooms`. The room is on disk before the response is sent and the room is listed or announced, so
  * that no crash loses it. Contract §1.
  *
- * @throws HubError `rate_limit_exceeded`, `room_limit_reached`
+ * @throws HubError `operator_required`, `rate_limit_exceeded`, `room_limit_reached`
  */
 export async function createRoom(
   context: OperationContext,
@@ -32,6 +32,11 @@ export async function createRoom(
   peer: Peer,
 ): Promise<CreateRoomResponse> {
   const { registry, roomCreations, world } = context;
+  if (context.roomCreators === "host" && !peer.isOperator) {
+    throw new HubError("operator_required", "Only the operator of this hub creates rooms.", {
+      hint: "Use one that exists: roomhub room list. The operator: roomhub room create NAME --operator-file PATH",
+    });
+  }
   const nowMs = context.nowMs();
   if (!roomCreations.isAllowed(peer.throttleKey, nowMs)) {
     throw new HubError("rate_limit_exceeded", "Too many rooms were created from this address.", {
@@ -42,8 +47,8 @@ export async function createRoom(
   makeSpace(context);
   roomCreations.record(peer.throttleKey, nowMs);
   const { token, digest } = mintHostToken(world);
-  const first =
-    request.closed === true ? newKey(context, { name: "host", may: [...KEY_RIGHTS] }) : undefined;
+  const isClosed = request.closed === true || context.newRoomsAreClosed;
+  const first = isClosed ? newKey(context, { name: "host", may: [...KEY_RIGHTS] }) : undefined;
   const room = await newKeptRoom(context, request, digest, first?.key);
   registry.addRoom(room);
   const view = roomView(room);
