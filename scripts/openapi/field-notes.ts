@@ -25,6 +25,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
     "Of its holder: up to 32 letters, digits, `.`, `_` and `-`. Unique in the room, whatever the letter case, until 30 days after the key ended",
   "CreateKeyRequest.may": "`use` and `watch` when left out",
   "CreateKeyRequest.models": "The models that its holder may use; absent for all",
+  "CreateKeyRequest.requestsPerMinute":
+    "How many inference requests it permits in a minute; absent for any number",
   "CreateKeyRequest.expiresInMs": "Absent for a key that does not expire",
   "NewKey.value": "`rhk_…`, in this response and nowhere else",
 

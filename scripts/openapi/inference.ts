@@ -125,6 +125,7 @@ function ofSurface(surface: Surface): Operation {
     errors: [
       ...bodyErrors,
       "room_not_found",
+      "key_limit_reached",
       ...routedErrors.filter((code) => canContinue || code !== "previous_response_not_found"),
     ],
     errorShape: surface.errorShape,

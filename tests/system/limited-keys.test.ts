@@ -1,5 +1,7 @@
 import type { NewKey, RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
+import { sendBytes } from "../support/clients/raw-http.ts";
+import { connectResponses } from "../support/clients/responses-client.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
@@ -20,7 +22,12 @@ async function roomWithKey(hub: TestHub, fields: object) {
   const limited = ((await created.json()) as { key: NewKey }).key;
   const headers = { authorization: `Bearer ${limited.value}` };
   return {
-    limited,
+    ...{ limited, path, headers },
+    /** @returns the response to a request whose body does not come */
+    sendHead: () => {
+      const head = `POST ${path}/v1/chat/completions HTTP/1.1\r\nhost: hub\r\nauthorization: ${headers.authorization}\r\ncontent-length: 50\r\n\r\n`;
+      return sendBytes(Number(new URL(hub.url).port), head);
+    },
     join: async (id: string, model: string, endpoint: string): Promise<void> => {
       const joined = await hub.fetch(`${path}/join`, {
         json: { id, nickname: id, model, endpoint },
@@ -89,4 +96,30 @@ test("a key for some models gets those alone, in requests and in lists", async (
     ...{ outcome: "refused", participants: [{ id: "small-one" }] },
     refusal: { status: 403, code: "not_allowed" },
   });
+});
+
+test("requests beyond the limit of a key are refused before their body is read, with the headers at which SDKs wait", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const room = await roomWithKey(hub, { requestsPerMinute: 2 });
+  expect(room.limited.requestsPerMinute).toBe(2);
+  await room.join("one", "m", provider.url);
+  for (const model of ["*", "ghost"]) await (await room.chat(model)).arrayBuffer();
+
+  const refused = await room.chat("*");
+  const wait = Number(refused.headers.get("retry-after"));
+  expect(wait).toBeGreaterThan(0);
+  expect(wait).toBeLessThanOrEqual(60);
+  const names = ["limit", "remaining", "reset"].map((name) => `x-ratelimit-${name}-requests`);
+  expect(names.map((name) => refused.headers.get(name))).toEqual(["2", "0", `${wait}s`]);
+  expect(refused.headers.has("x-should-retry")).toBe(false);
+  const message = expect.stringContaining("permits 2 requests a minute");
+  expect(await errorOf(refused)).toEqual([429, "key_limit_reached", message]);
+  expect((await room.sendHead()).error).toMatchObject({ code: "key_limit_reached" });
+  expect(await room.get("/v1/models")).toMatchObject({ data: [{ id: "one" }] });
+
+  const url = `${hub.url}${room.path}/v1/responses`;
+  await using socket = await connectResponses(url, { headers: room.headers });
+  const turn = await socket.turn({ model: "*", input: "hi" });
+  expect(turn.at(-1)).toMatchObject({ status: 429, error: { code: "key_limit_reached" } });
 });

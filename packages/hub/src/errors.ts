@@ -11,6 +11,8 @@ interface HubErrorDetails {
   /** the status of the response in place of the code's (a provider's 503 stays 503) */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
+  /** the requests per minute that are used up until then */
+  requestLimit?: number | undefined;
   /** where the tunnel of this handshake belongs */
   tunnelUrl?: string | undefined;
   /** the epoch of the room's home, which is another hub */
@@ -32,6 +34,7 @@ export class HubError extends Error {
   readonly param: string;
   readonly participants: Refusal[] | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly requestLimit: number | undefined;
   readonly isFinal: boolean;
   readonly tunnelUrl: string | undefined;
   readonly homeEpoch: number | undefined;
@@ -45,6 +48,7 @@ export class HubError extends Error {
     this.param = details.param ?? "";
     this.participants = details.participants;
     this.retryAfterMs = details.retryAfterMs;
+    this.requestLimit = details.requestLimit;
     this.tunnelUrl = details.tunnelUrl;
     this.homeEpoch = details.homeEpoch;
     this.isFinal = details.isFinal ?? false;

@@ -31,6 +31,7 @@ import type { DispatchDeps } from "./inference/inference-call.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
 import { StoredResponses } from "./inference/stored-responses.ts";
+import { RequestMinutes } from "./domain/keys/request-minutes.ts";
 import { Senders } from "./inference/sender/senders.ts";
 import type { Hub, HubAddress } from "./hub-api.ts";
 import { createKeyedHash, fingerprintKey } from "./credentials/secret.ts";
@@ -276,6 +277,7 @@ function createServing(
   const inference: InferenceContext = {
     ...{ dispatch, keyedHash, wallMs },
     bodies: new BodyBudget(limits.heldBodyBytes),
+    requestMinutes: new RequestMinutes(),
     findRoom: (code) => registry.room(code),
     senders: new Senders(keyedHash),
   };

@@ -35,6 +35,7 @@ test.each([
   ["invalid_json", 400, "none"],
   ["missing_required_parameter", 400, "none"],
   ["invalid_password", 401, "none"],
+  ["key_limit_reached", 429, "later"],
   ["too_many_attempts", 429, "later"],
   ["participant_token_required", 403, "none"],
   ["participant_token_invalid", 403, "none"],

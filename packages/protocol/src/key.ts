@@ -37,6 +37,8 @@ export const Key = z.object({
   may: z.array(KeyRight),
   /** the models that its holder may use; absent for all */
   models: z.array(z.string()).optional(),
+  /** how many inference requests it permits in a minute; absent for any number */
+  requestsPerMinute: z.number().optional(),
   /** epoch ms */
   createdAt: z.number(),
   /** epoch ms; absent for a key that does not expire */

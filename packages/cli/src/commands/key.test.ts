@@ -58,6 +58,8 @@ test("create prints the key alone on stdout, and what it is for on stderr", asyn
     "use,share",
     "--models",
     "llama3, qwen3",
+    "--requests-per-minute",
+    "20",
     "--expires",
     "7d",
   ];
@@ -68,6 +70,7 @@ test("create prints the key alone on stdout, and what it is for on stderr", asyn
   expect(calls).toEqual([
     {
       ...{ name: "ada", may: ["use", "share"], models: ["llama3", "qwen3"] },
+      requestsPerMinute: 20,
       expiresInMs: 7 * 86_400_000,
     },
   ]);
@@ -100,6 +103,7 @@ test("list shows names, rights and how long each is valid, never a value", async
         name: "ada",
         may: ["use"],
         models: ["m", "n"],
+        requestsPerMinute: 9,
         createdAt: 0,
         lastSeenDay: "1970-01-02",
       },
@@ -110,11 +114,11 @@ test("list shows names, rights and how long each is valid, never a value", async
   });
   expect(await world.run("key", "list", "ABC234")).toBe(0);
   expect(world.stdout.text).toMatchInlineSnapshot(`
-    "NAME  MAY    MODELS  STATE               LAST SEEN   CREATED
-    ada   use    m, n    valid               1970-01-02  1970-01-01
-    bo    share  all     until 1970-01-02    never       1970-01-01
-    cy    watch  all     expired 1970-01-01  never       1970-01-01
-    di    use    all     revoked 1970-01-01  never       1970-01-01
+    "NAME  MAY    MODELS  PER MINUTE  STATE               LAST SEEN   CREATED
+    ada   use    m, n    9           valid               1970-01-02  1970-01-01
+    bo    share  all     any         until 1970-01-02    never       1970-01-01
+    cy    watch  all     any         expired 1970-01-01  never       1970-01-01
+    di    use    all     any         revoked 1970-01-01  never       1970-01-01
     "
   `);
 });

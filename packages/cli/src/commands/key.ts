@@ -3,7 +3,14 @@ import { type Key, KeyRight, type NewKey } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../context.ts";
 import { parseDuration } from "../hosting/limit-value.ts";
-import { addHubOptions, clientName, examples, type HubOptionValues, inviteOf } from "../options.ts";
+import {
+  addHubOptions,
+  clientName,
+  examples,
+  type HubOptionValues,
+  inviteOf,
+  positiveArgument,
+} from "../options.ts";
 import { addHostOptions, type HostOptionValues, roomAsHost } from "../rooms/host-token.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
@@ -14,6 +21,7 @@ type KeyOptionValues = HubOptionValues & HostOptionValues;
 export interface NewKeyOptionValues {
   may?: KeyRight[];
   models?: string[];
+  requestsPerMinute?: number;
   expires?: number;
 }
 
@@ -91,6 +99,11 @@ export function addNewKeyOptions(command: Command): Command {
       modelsArgument,
     )
     .option(
+      "--requests-per-minute <number>",
+      "how many requests it permits in a minute (default: any number)",
+      positiveArgument,
+    )
+    .option(
       "--expires <time>",
       "how long it is valid, like 7d or 12h (default: always)",
       timeArgument,
@@ -112,11 +125,17 @@ export async function createKey(
   context: CliContext,
   invite: Invite,
   name: string,
-  { may, models, expires, ...proof }: NewKeyOptionValues & HostOptionValues,
+  { may, models, requestsPerMinute, expires, ...proof }: NewKeyOptionValues & HostOptionValues,
 ): Promise<{ key: NewKey; isClosed: boolean; passwordProtected: boolean }> {
   const asHost = await roomAsHost(context, invite, proof);
   const { closed, passwordProtected } = await asHost.room();
-  const key = await asHost.createKey({ name, may, models, expiresInMs: expires });
+  const key = await asHost.createKey({
+    name,
+    may,
+    models,
+    requestsPerMinute,
+    expiresInMs: expires,
+  });
   return { key, isClosed: closed === true, passwordProtected };
 }
 
@@ -158,11 +177,12 @@ async function list(context: CliContext, invite: Invite, options: KeyOptionValue
     safe(key.name),
     key.may.join(", "),
     safe(key.models?.join(", ") ?? "all"),
+    key.requestsPerMinute === undefined ? "any" : String(key.requestsPerMinute),
     stateOf(key, nowMs),
     safe(key.lastSeenDay ?? "never"),
     dayOf(key.createdAt),
   ]);
-  const heads = ["name", "may", "models", "state", "last seen", "created"];
+  const heads = ["name", "may", "models", "per minute", "state", "last seen", "created"];
   context.stdout.write(formatTable(heads, rows, context.stdout.columns));
 }
 

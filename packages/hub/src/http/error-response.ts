@@ -42,7 +42,18 @@ function retryHeaders(error: HubError): Record<string, string> {
   if (row.retry === "stop" || error.isFinal) return { "x-should-retry": "false" };
   if (row.retry !== "later") return {};
   const retryAfterMs = error.retryAfterMs ?? (row.retryAfterSeconds ?? 1) * 1000;
-  return { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return { "retry-after": String(seconds), ...limitHeaders(error, seconds) };
+}
+
+/** As OpenAI says which limit was reached. */
+function limitHeaders({ requestLimit }: HubError, seconds: number): Record<string, string> {
+  if (requestLimit === undefined) return {};
+  return {
+    "x-ratelimit-limit-requests": String(requestLimit),
+    "x-ratelimit-remaining-requests": "0",
+    "x-ratelimit-reset-requests": `${seconds}s`,
+  };
 }
 
 /** The one place where an error becomes a response. Only before the head is sent. */

@@ -1,3 +1,6 @@
+import type { Access } from "../domain/keys/access.ts";
+import type { RoomKey } from "../domain/keys/key-table.ts";
+import type { RequestMinutes } from "../domain/keys/request-minutes.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { BodyBudget } from "./body-budget.ts";
@@ -11,6 +14,7 @@ import type { DispatchDeps, InferenceCall, RequestEmitter } from "./inference-ca
 export interface InferenceContext {
   dispatch: DispatchDeps;
   bodies: BodyBudget;
+  requestMinutes: RequestMinutes;
   /** @throws HubError `room_not_found` */
   findRoom: (code: string) => Room;
   keyedHash: (purpose: string, value: string) => string;
@@ -25,12 +29,31 @@ export type InferenceRoom = Room;
 /**
  * Whether a request may begin, before its body is read.
  *
- * @throws HubError `room_not_found`, `hub_overloaded`
+ * @param access - of a request that counts for the limit of its key
+ * @throws HubError `room_not_found`, `hub_overloaded`, `key_limit_reached`
  */
-export function admit(context: InferenceContext, code: string): InferenceRoom {
+export function admit(
+  context: InferenceContext,
+  code: string,
+  access: Access | undefined,
+): InferenceRoom {
   const room = context.findRoom(code);
   refuseAtLimit(context.dispatch);
+  if (access?.key !== undefined) countFor(access.key, context);
   return room;
+}
+
+function countFor(key: RoomKey, { requestMinutes, dispatch }: InferenceContext): void {
+  const { name, requestsPerMinute: limit } = key;
+  if (limit === undefined) return;
+  const retryAfterMs = requestMinutes.count(key, limit, dispatch.nowMs());
+  if (retryAfterMs === 0) return;
+  const message = `The key of ${name} permits ${limit} requests a minute, which are used up. Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`;
+  throw new HubError("key_limit_reached", message, {
+    hint: "Send fewer requests, or ask the room's host for a key with a higher limit.",
+    retryAfterMs,
+    requestLimit: limit,
+  });
 }
 
 /**

@@ -21,12 +21,14 @@ test("a key is created on disk with its rights and its end, and its value is in 
     name: "Ada",
     may: ["watch", "watch"],
     models: ["m", "n", "m"],
+    requestsPerMinute: 5,
     expiresInMs: 5,
   });
   expect(office.saveCount()).toBe(saved + 1);
   expect(key).toEqual({
     ...{ id: expect.any(String), name: "Ada", may: ["watch"], createdAt: context.wallMs() },
     models: ["m", "n"],
+    requestsPerMinute: 5,
     ...{ expiresAt: context.wallMs() + 5, value: expect.stringMatching(/^rhk_[\w-]{43}$/) },
   });
   const { value: _, ...listed } = key;

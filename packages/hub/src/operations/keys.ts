@@ -18,13 +18,14 @@ import { removeParticipant } from "./presence.ts";
 /** A key that is not in a room yet. */
 export function newKey(
   { world, wallMs }: Pick<OperationContext, "world" | "wallMs">,
-  { name, may, models, expiresInMs }: CreateKeyRequest,
+  { name, may, models, requestsPerMinute, expiresInMs }: CreateKeyRequest,
 ): { key: RoomKey; value: string } {
   const { token, digest } = mintKey(world);
   const createdAt = wallMs();
   const key: RoomKey = {
     ...{ id: world.randomUUID(), name, may: [...new Set(may ?? USUAL_RIGHTS)], createdAt },
     models: models ? [...new Set(models)] : undefined,
+    requestsPerMinute: requestsPerMinute ?? undefined,
     digest: textOf(digest),
     previous: undefined,
     expiresAt: expiresInMs ? createdAt + expiresInMs : undefined,

@@ -155,6 +155,7 @@ const aKey = {
     digest: "k".repeat(43),
     createdAt: 1,
     models: ["m"],
+    requestsPerMinute: 5,
     previous: undefined,
     expiresAt: 9,
     revokedAt: undefined,

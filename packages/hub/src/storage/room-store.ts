@@ -93,7 +93,7 @@ function listKeyFields(key: StoredKey): StoredKey {
   return {
     ...{ id, name, may, models, digest: own, createdAt, expiresAt, revokedAt },
     ...{ previous: previous && { digest: previous.digest, endsAt: previous.endsAt } },
-    ...{ lastSeenDay: key.lastSeenDay },
+    ...{ requestsPerMinute: key.requestsPerMinute, lastSeenDay: key.lastSeenDay },
   };
 }
 
@@ -199,13 +199,13 @@ function keysFromStored({ keys = [] }: Pick<StoredRoom, "keys">, known: KeyTable
   if (keys.length === 0) return noKeys;
   return new KeyTable(
     keys.map((key) => {
-      const { models, previous, expiresAt, revokedAt } = key;
+      const { models, requestsPerMinute, previous, expiresAt, revokedAt } = key;
       const days = [key.lastSeenDay, known.find(key.id)?.lastSeenDay];
       const lastSeenDay = days
         .filter((day) => day !== undefined)
         .sort()
         .at(-1);
-      return { ...key, models, previous, expiresAt, revokedAt, lastSeenDay };
+      return { ...key, models, requestsPerMinute, previous, expiresAt, revokedAt, lastSeenDay };
     }),
   );
 }

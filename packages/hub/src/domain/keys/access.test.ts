@@ -22,6 +22,7 @@ function holderOf(may: KeyRight): Holder {
     name: "ada",
     may: [may],
     models: undefined,
+    requestsPerMinute: undefined,
     digest: "",
     previous: undefined,
     createdAt: 0,

@@ -7,6 +7,7 @@ function aKey(fields: Partial<RoomKey> = {}): RoomKey {
   return {
     ...{ id: "1", name: "Ada", may: ["use"], digest: "d1", createdAt: 1_000 },
     models: undefined,
+    requestsPerMinute: undefined,
     ...{ previous: undefined, expiresAt: undefined, revokedAt: undefined, lastSeenDay: undefined },
     ...fields,
   };
@@ -69,7 +70,9 @@ test("a key is listed without its digests, and with the day of its last use", ()
   noteUse(key, new Date(2026, 0, 9, 23, 59).getTime());
   const view = { id: "1", name: "Ada", may: ["use"], createdAt: 1_000, lastSeenDay: "2026-01-09" };
   expect(keyView(key)).toEqual(view);
-  expect(keyView({ ...key, models: ["m"], expiresAt: 3, revokedAt: 2 })).toEqual({
-    ...{ ...view, models: ["m"], expiresAt: 3, revokedAt: 2 },
+  expect(
+    keyView({ ...key, models: ["m"], requestsPerMinute: 5, expiresAt: 3, revokedAt: 2 }),
+  ).toEqual({
+    ...{ ...view, models: ["m"], requestsPerMinute: 5, expiresAt: 3, revokedAt: 2 },
   });
 });

@@ -8,6 +8,8 @@ export interface RoomKey {
   readonly may: readonly KeyRight[];
   /** those that its holder may use; undefined for all */
   readonly models: readonly string[] | undefined;
+  /** undefined for any number */
+  readonly requestsPerMinute: number | undefined;
   /** SHA-256 of its value, in base64url */
   readonly digest: string;
   /** what it was before the last rotation, and until when (epoch ms) that is valid */
@@ -91,9 +93,11 @@ export const noKeys = new KeyTable([]);
 /** A key as it is listed. */
 export function keyView(key: RoomKey): Key {
   const { id, name, may, models, createdAt, expiresAt, lastSeenDay, revokedAt } = key;
+  const { requestsPerMinute } = key;
   return {
     ...{ id, name, may: [...may], createdAt },
     ...(models === undefined ? {} : { models: [...models] }),
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(lastSeenDay === undefined ? {} : { lastSeenDay }),
     ...(revokedAt === undefined ? {} : { revokedAt }),

@@ -59,7 +59,7 @@ export function serveInference(
   deps: InferenceDeps,
   onRefused: (error: unknown) => void,
 ): void {
-  const room = admit(deps.inference, input.code);
+  const room = admit(deps.inference, input.code, input.access);
   const arriving = new ArrivingRequest({ request, response, room, input, deps, onRefused });
   readBody(deps.world, request, response, inferenceBodyLimits(deps.limits), arriving);
 }

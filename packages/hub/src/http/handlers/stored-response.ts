@@ -42,7 +42,7 @@ export function serveStoredResponse(
   input: StoredResponseInput,
   deps: InferenceDeps,
 ): void {
-  const room = admit(deps.inference, input.code);
+  const room = admit(deps.inference, input.code, undefined);
   const { storedResponses } = deps.inference.dispatch;
   const maker = storedResponses.holderOf(
     room,

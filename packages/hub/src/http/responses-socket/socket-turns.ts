@@ -116,7 +116,7 @@ export class SocketTurns {
     const { bodies } = inference;
     const { code, access, source, claims, requires, headers, hops } = this.#client;
     if (surface === undefined) throw new Error("there is no surface for responses");
-    const room = admit(inference, code);
+    const room = admit(inference, code, access);
     bodies.hold(body.length);
     const response = new SocketTurn(this.#channel, limits.responseBodyBytes);
     const turn: RunningTurn = { dispatch: undefined, response, items, goesOnFromMemory };
