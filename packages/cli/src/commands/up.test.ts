@@ -284,6 +284,39 @@ test("a request that finishes while the hub stops still has its line", async () 
   expect(world.stdout.text).toMatch(/model_not_found: [^]*ok 2\.4 s, 80 tokens\n$/);
 });
 
+test("--closed keeps the first key of the room, and the hub's operator creates it", async () => {
+  const key = {
+    id: "1",
+    name: "host",
+    may: ["use" as const],
+    createdAt: 0,
+    value: `rhk_${"k".repeat(43)}`,
+  };
+  const created: unknown[] = [];
+  const client = hubWith([], {
+    createRoom: async ({ name }, options) => {
+      created.push(options);
+      return { room: aRoom({ name, closed: true }), hostId: "h", key };
+    },
+  });
+  const operatorSecret = async () => "s3cret";
+  const args = ["--closed", "--create", "host"];
+  const world = await up({ fetch: ollama, operatorSecret }, client, ...args);
+  expect(world.code).toBe(0);
+  expect(world.hubs[0]).toMatchObject({ closed: true, create: "host" });
+  expect(created).toEqual([{ operatorSecret: "s3cret" }]);
+  expect(world.participants[0]!.key).toBe(key.value);
+  expect(world.stdout.text + world.stderr.text).not.toContain(key.value);
+  expect(world.stderr.text).not.toContain("is open");
+});
+
+test("--closed says so when the room of that name is open", async () => {
+  const client = hubWith([], { listRooms: async () => [aRoom({ name: "lab" })] });
+  const world = await up({ fetch: ollama }, client, "--room", "lab", "--closed");
+  expect(world.stderr.text).toContain("! Room ABC234 is open");
+  expect(world.stderr.text).toContain("→ roomhub room close ABC234");
+});
+
 test("the room of that name is used again", async () => {
   const created: string[] = [];
   const client = hubWith([], {

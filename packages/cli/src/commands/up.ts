@@ -28,6 +28,7 @@ import { replaceDemo, startDemo } from "../demo/replace-demo.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { reasonOf, safe, writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
+import { warnAboutOpenRoom } from "./key.ts";
 import { findOrCreateRoom, serveAnyModel } from "../rooms/host-token.ts";
 import { reportProblems, shareModel, type Sharing } from "../hosting/up-sharing.ts";
 import { watchUrlOf } from "../rooms/invite-text.ts";
@@ -97,6 +98,9 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
       const running = await startAll(context, config, values, { interactivity, signal, cleanup });
       announce(context, values, running);
       const { launched, room } = running;
+      // It was there before the hub was to close new ones.
+      if (launched.isClosed && room.closed !== true)
+        warnAboutOpenRoom(context, { hubUrl: launched.localUrl, room: room.code });
       void prepareHandout(context, launched, values.json === true || interactivity.isQuiet);
       const standIn = running.isDemo ? running.participantId : undefined;
       const shown = { ...values, standIn, isLogged: isLogged(context, values) };

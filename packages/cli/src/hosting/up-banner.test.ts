@@ -220,3 +220,9 @@ test("names cannot steer the terminal", () => {
   const evil = { ...facts, model: "\u001b[2J", room: aRoom({ name: "a\u202eb" }) };
   expect(banner(evil)).not.toMatch(/ESC|\u202e/);
 });
+
+test("a closed room is not open to anyone", () => {
+  const text = banner({ ...open, room: { ...open.room, closed: true } });
+  expect(text).toContain("Closed: its use needs a key.");
+  expect(text).not.toContain("Open to anyone");
+});
