@@ -6,3 +6,9 @@ test("in every order of what can happen, a session that resumes repeats and lose
   expect(all.length).toBeGreaterThan(0);
   expect(all.filter(({ found }) => found !== undefined)).toEqual([]);
 }, 300_000);
+
+test("the exploration of a resume finds planted defects", async () => {
+  const all = await exploreResume("defects");
+  expect(all.length).toBeGreaterThan(2);
+  expect(all.filter(({ found }) => found === undefined)).toEqual([]);
+}, 120_000);

@@ -27,6 +27,12 @@ describe("the simulation", () => {
     expect(exitCode).toBe(0);
   });
 
+  test("finds nothing that does not hold in the 200 short histories after those of npm test", async () => {
+    const { stdout, exitCode } = await simulate("200", "101", "--short", "--quiet");
+    expect(stdout).toMatch(/^200 histories, .*: 0 failed, /);
+    expect(exitCode).toBe(0);
+  });
+
   test.each(planted)("notices in seed $seed that $name", async ({ name, seed, only = [] }) => {
     const options = ["--mutations", name, ...only];
     const { stdout, exitCode } = await simulate("1", String(seed), ...options);

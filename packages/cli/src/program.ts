@@ -155,11 +155,11 @@ const commandGroups: Record<string, Record<string, [description: string, LoadCom
     ],
     "key|keys": [
       "create, list, rotate and revoke the keys of a closed room",
-      async () => (await import("./commands/key.ts")).addKeyCommand,
+      async () => (await import("./commands/rooms/key.ts")).addKeyCommand,
     ],
     "room|rooms": [
       "create, list, show, change and delete rooms, import them into a cluster",
-      async () => (await import("./commands/room.ts")).addRoomCommand,
+      async () => (await import("./commands/rooms/room.ts")).addRoomCommand,
     ],
     "doctor [target]": [
       "check each step between here and a model, and suggest fixes",

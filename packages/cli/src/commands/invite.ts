@@ -13,7 +13,12 @@ import { addHostOptions, type HostOptionValues } from "../rooms/host-token.ts";
 import { inviteText, pastedHubAt, qrCode, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
 import { safe, writeJson } from "../terminal/text.ts";
-import { addNewKeyOptions, createKey, type NewKeyOptionValues, warnAboutOpenRoom } from "./key.ts";
+import {
+  addNewKeyOptions,
+  createKey,
+  type NewKeyOptionValues,
+  warnAboutOpenRoom,
+} from "./rooms/key.ts";
 
 type InviteOptionValues = HubOptionValues &
   HostOptionValues &

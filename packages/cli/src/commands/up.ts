@@ -28,7 +28,7 @@ import { replaceDemo, startDemo } from "../demo/replace-demo.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { reasonOf, safe, writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
-import { warnAboutOpenRoom } from "./key.ts";
+import { warnAboutOpenRoom } from "./rooms/key.ts";
 import { findOrCreateRoom, serveAnyModel } from "../rooms/host-token.ts";
 import { reportProblems, shareModel, type Sharing } from "../hosting/up-sharing.ts";
 import { watchUrlOf } from "../rooms/invite-text.ts";

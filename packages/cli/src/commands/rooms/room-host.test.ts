@@ -1,6 +1,6 @@
 import type { RoomHost } from "@roomhub/client";
 import { expect, test } from "vitest";
-import { answersOf, aRoom, capture, makeWorld } from "../test-context.fixture.ts";
+import { answersOf, aRoom, capture, makeWorld } from "../../test-context.fixture.ts";
 
 const hubUrl = "http://127.0.0.1:5050";
 

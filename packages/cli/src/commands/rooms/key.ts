@@ -1,8 +1,8 @@
 import type { Invite } from "@roomhub/client";
 import { type Key, KeyRight, type NewKey } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError } from "commander";
-import type { CliContext } from "../context.ts";
-import { parseDuration } from "../hosting/limit-value.ts";
+import type { CliContext } from "../../context.ts";
+import { parseDuration } from "../../hosting/limit-value.ts";
 import {
   addHubOptions,
   clientName,
@@ -10,10 +10,10 @@ import {
   type HubOptionValues,
   inviteOf,
   positiveArgument,
-} from "../options.ts";
-import { addHostOptions, type HostOptionValues, roomAsHost } from "../rooms/host-token.ts";
-import { defaultHubUrl } from "../rooms/hub-address.ts";
-import { formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
+} from "../../options.ts";
+import { addHostOptions, type HostOptionValues, roomAsHost } from "../../rooms/host-token.ts";
+import { defaultHubUrl } from "../../rooms/hub-address.ts";
+import { formatTable, safe, shellWord, writeJson } from "../../terminal/text.ts";
 
 type KeyOptionValues = HubOptionValues & HostOptionValues;
 

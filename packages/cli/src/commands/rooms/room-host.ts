@@ -1,20 +1,20 @@
 import type { Invite } from "@roomhub/client";
 import type { Room } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CliContext } from "../context.ts";
-import { CommandError, EXIT, UsageError } from "../exit-code.ts";
-import { parseDuration } from "../hosting/limit-value.ts";
-import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../options.ts";
-import { sizeOf } from "../rooms/choose-room.ts";
+import type { CliContext } from "../../context.ts";
+import { CommandError, EXIT, UsageError } from "../../exit-code.ts";
+import { parseDuration } from "../../hosting/limit-value.ts";
+import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../../options.ts";
+import { sizeOf } from "../../rooms/choose-room.ts";
 import {
   addHostOptions,
   forgetHostToken,
   type HostOptionValues,
   roomAsHost,
-} from "../rooms/host-token.ts";
-import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
-import { interactivityOf } from "../terminal/interactivity.ts";
-import { safe, writeJson } from "../terminal/text.ts";
+} from "../../rooms/host-token.ts";
+import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../../secrets.ts";
+import { interactivityOf } from "../../terminal/interactivity.ts";
+import { safe, writeJson } from "../../terminal/text.ts";
 
 type HostValues = HubOptionValues & HostOptionValues;
 type PasswordValues = HostValues & PasswordOptionValues & { none?: boolean };

@@ -1,8 +1,8 @@
 import type { Invite } from "@roomhub/client";
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
-import { createRoomCommand, sizeOf } from "../rooms/choose-room.ts";
-import { pastedHubAt, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
+import { createRoomCommand, sizeOf } from "../../rooms/choose-room.ts";
+import { pastedHubAt, shareLine, watchUrlOf } from "../../rooms/invite-text.ts";
 import {
   addHostOptions,
   createHostedRoom,
@@ -11,19 +11,19 @@ import {
   readOperatorFile,
   roomAsHost,
   serveAnyModel,
-} from "../rooms/host-token.ts";
-import type { CliContext } from "../context.ts";
-import { importStateFile, type ImportOptionValues } from "../cluster/import-state-file.ts";
-import { addNatsFlags } from "../hosting/hub-settings.ts";
+} from "../../rooms/host-token.ts";
+import type { CliContext } from "../../context.ts";
+import { importStateFile, type ImportOptionValues } from "../../cluster/import-state-file.ts";
+import { addNatsFlags } from "../../hosting/hub-settings.ts";
 import {
   addHubOptions,
   addJsonOption,
   examples,
   type HubOptionValues,
   inviteOf,
-} from "../options.ts";
-import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
-import { formatTable, safe, writeJson } from "../terminal/text.ts";
+} from "../../options.ts";
+import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../../secrets.ts";
+import { formatTable, safe, writeJson } from "../../terminal/text.ts";
 import { addHostCommands } from "./room-host.ts";
 
 interface CreateOptionValues extends HubOptionValues, PasswordOptionValues {
