@@ -8,7 +8,7 @@ import { scenarios } from "./scenarios/index.ts";
 beforeAll(fillCompileCache);
 
 for (const scenario of scenarios.filter(({ isQuick }) => isQuick)) {
-  test.concurrent(scenario.title, { timeout: 120_000 }, async ({ skip }) => {
+  test.concurrent(scenario.title, { timeout: 300_000 }, async ({ skip }) => {
     const { kind, notes, missed } = await runScenario(scenario, true);
     skip(kind === "skipped", notes.join("; "));
     for (const miss of missed) process.stdout.write(`missed: ${miss}\n`);
