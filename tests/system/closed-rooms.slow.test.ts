@@ -212,8 +212,8 @@ function strangers(): Record<string, Caller> {
 function pathOf({ path }: Route): string {
   return path
     .replace(":code", world.code)
-    .replace(":id", path.endsWith("/kick") ? "nobody" : "ada")
-    .replace(":key", "nobody")
+    .replace(":id", path.endsWith("/kick") ? "unknown" : "ada")
+    .replace(":key", "unknown")
     .replace(":model", "m")
     .replace(":responseId", "resp_1");
 }

@@ -94,7 +94,7 @@ test("an SDK stops retrying 408, 409, 429 and 5xx only for these", () => {
   ]);
 });
 
-test("an SDK is told not to retry what a closed room refuses", () => {
+test("refusals of a closed room tell SDKs not to retry", () => {
   const refusals = rows.filter(([, { status, retry }]) => status < 429 && retry === "stop");
   expect(refusals.map(([code, { status }]) => `${status} ${code}`)).toEqual([
     "401 invalid_api_key",

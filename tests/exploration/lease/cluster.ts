@@ -184,7 +184,7 @@ export class Cluster {
     const hub = this.hub(at);
     hub.isAlive = false;
     this.#abandon(at);
-    // Whoever offers it the room learns that it is dead.
+    // A hub that offers it the room finds it dead.
     this.state.sent = this.state.sent.filter(
       (one) => one.isAbandoned === true || one.hub !== at || one.kind === "offer",
     );

@@ -122,7 +122,7 @@ test("a request that fails is an error of its participant, and the rest is measu
   expect(world.stdout.text).toContain("! ana-llama3: no images here\n");
 });
 
-test("the room is told what the model was seen to do; to a person who is not the host that makes no difference", async () => {
+test("the host's bench reports what it saw the model do, and works all the same for others", async () => {
   const { fetch, world: time } = aModel({ content: "It is blue, and red." });
   const told: unknown[] = [];
   const setMeasuredFeatures: Client["setMeasuredFeatures"] = async (...call) => {

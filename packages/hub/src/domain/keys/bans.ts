@@ -25,7 +25,7 @@ export class Bans {
   add({ id, machineDigest, registrant }: Participant, untilMs: number): void {
     const { address } = registrant;
     const isOwn = address === undefined || isLoopbackHost(address.split("@", 1)[0] ?? "");
-    const machine = machineDigest && hexOf(machineDigest);
+    const machine = machineDigest && Buffer.from(machineDigest).toString("hex");
     this.#bans.push({ id, machine, address: isOwn ? undefined : address, untilMs });
     if (this.#bans.length > maxBans) this.#bans.shift();
   }
@@ -41,8 +41,4 @@ export class Bans {
     );
     return Math.max(0, ...banned.map(({ untilMs }) => untilMs - nowMs));
   }
-}
-
-function hexOf(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
