@@ -27,6 +27,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "CreateKeyRequest.models": "The models that its holder may use; absent for all",
   "CreateKeyRequest.requestsPerMinute":
     "How many inference requests it permits in a minute; absent for any number",
+  "CreateKeyRequest.tokensPerDay":
+    "How many tokens it permits until the hub's next midnight; absent for any number",
   "CreateKeyRequest.expiresInMs": "Absent for a key that does not expire",
   "NewKey.value": "`rhk_…`, in this response and nowhere else",
 

@@ -1,10 +1,13 @@
-import type { NewKey, RouteExplanation } from "@roomhub/protocol";
+import { memoryRoomStore } from "@roomhub/hub";
+import type { Key, NewKey, RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { sendBytes } from "../support/clients/raw-http.ts";
 import { connectResponses } from "../support/clients/responses-client.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { startRoutedProvider } from "../support/providers/routed-provider.ts";
+import { createGate, until } from "../support/waiting.ts";
 
 /** A closed room, and a key with these limits. */
 async function roomWithKey(hub: TestHub, fields: object) {
@@ -20,9 +23,20 @@ async function roomWithKey(hub: TestHub, fields: object) {
     headers: { "x-host-token": hostToken },
   });
   const limited = ((await created.json()) as { key: NewKey }).key;
-  const headers = { authorization: `Bearer ${limited.value}` };
+  return { limited, ...roomAt(hub, path, hostToken, { host: key.value, ada: limited.value }) };
+}
+
+/** The same room at a hub, which may have restarted. */
+function roomAt(
+  hub: TestHub,
+  path: string,
+  hostToken: string,
+  values: { host: string; ada: string },
+) {
+  const headers = { authorization: `Bearer ${values.ada}` };
   return {
-    ...{ limited, path, headers },
+    ...{ path, headers, hostToken },
+    at: (other: TestHub) => roomAt(other, path, hostToken, values),
     /** @returns the response to a request whose body does not come */
     sendHead: () => {
       const head = `POST ${path}/v1/chat/completions HTTP/1.1\r\nhost: hub\r\nauthorization: ${headers.authorization}\r\ncontent-length: 50\r\n\r\n`;
@@ -31,7 +45,7 @@ async function roomWithKey(hub: TestHub, fields: object) {
     join: async (id: string, model: string, endpoint: string): Promise<void> => {
       const joined = await hub.fetch(`${path}/join`, {
         json: { id, nickname: id, model, endpoint },
-        headers: { authorization: `Bearer ${key.value}` },
+        headers: { authorization: `Bearer ${values.host}` },
       });
       expect(joined.status).toBe(201);
     },
@@ -39,10 +53,10 @@ async function roomWithKey(hub: TestHub, fields: object) {
       const got = await hub.fetch(path + below, { headers: { ...headers, ...more } });
       return (await got.json()) as object;
     },
-    chat: (model: string): Promise<Response> =>
+    chat: (model: string, fields: object = {}, signal?: AbortSignal): Promise<Response> =>
       hub.fetch(`${path}/v1/chat/completions`, {
-        json: { model, messages: userSays("hi") },
-        headers,
+        json: { model, messages: userSays("hi"), ...fields },
+        ...{ headers, ...(signal && { signal }) },
       }),
     alias: async (pattern: string, ...targets: string[]): Promise<void> => {
       const made = await hub.fetch(`${path}/aliases`, {
@@ -111,7 +125,8 @@ test("requests beyond the limit of a key are refused before their body is read, 
   expect(wait).toBeGreaterThan(0);
   expect(wait).toBeLessThanOrEqual(60);
   const names = ["limit", "remaining", "reset"].map((name) => `x-ratelimit-${name}-requests`);
-  expect(names.map((name) => refused.headers.get(name))).toEqual(["2", "0", `${wait}s`]);
+  const reset = wait === 60 ? "1m0s" : `${wait}s`;
+  expect(names.map((name) => refused.headers.get(name))).toEqual(["2", "0", reset]);
   expect(refused.headers.has("x-should-retry")).toBe(false);
   const message = expect.stringContaining("permits 2 requests a minute");
   expect(await errorOf(refused)).toEqual([429, "key_limit_reached", message]);
@@ -122,4 +137,84 @@ test("requests beyond the limit of a key are refused before their body is read, 
   await using socket = await connectResponses(url, { headers: room.headers });
   const turn = await socket.turn({ model: "*", input: "hi" });
   expect(turn.at(-1)).toMatchObject({ status: 429, error: { code: "key_limit_reached" } });
+});
+
+/** What the host's list says of the key of ada. */
+async function spent(hub: TestHub, { path, hostToken }: { path: string; hostToken: string }) {
+  const listed = await hub.fetch(`${path}/keys`, { headers: { "x-host-token": hostToken } });
+  const { keys } = (await listed.json()) as { keys: Key[] };
+  return keys.find(({ name }) => name === "ada") ?? {};
+}
+
+function untilSpent(hub: TestHub, room: { path: string; hostToken: string }, tokens: number) {
+  return until(
+    `${tokens} tokens spent`,
+    () => spent(hub, room),
+    ({ spentToday }: Partial<Key>) => spentToday === tokens,
+  );
+}
+
+/** 15 tokens by its usage */
+const counted = { choices: [], usage: { prompt_tokens: 5, completion_tokens: 10 } };
+
+test("the tokens of a key last until the hub's midnight, also when the hub restarts meanwhile", async () => {
+  await using provider = await startRoutedProvider({
+    "POST /chat/completions": () => ({ json: counted }),
+  });
+  const store = memoryRoomStore();
+  const first = await startTestHub({ store });
+  const room = await roomWithKey(first, { tokensPerDay: 30 });
+  const { resetAt = 0 } = room.limited;
+  expect(room.limited).toMatchObject({ tokensPerDay: 30, spentToday: 0 });
+  expect(new Date(resetAt).getHours()).toBe(0);
+  expect(resetAt).toBeGreaterThan(Date.now());
+  await room.join("one", "m", provider.url);
+  expect((await room.chat("*")).status).toBe(200);
+  await untilSpent(first, room, 15);
+  await first[Symbol.asyncDispose]();
+
+  await using hub = await startTestHub({ store });
+  const again = room.at(hub);
+  expect(await spent(hub, room)).toMatchObject({ spentToday: 15 });
+  await again.join("one", "m", provider.url);
+  expect((await again.chat("*")).status).toBe(200);
+  await untilSpent(hub, room, 30);
+  const refused = await again.chat("*");
+  const names = ["limit", "remaining"].map((name) => `x-ratelimit-${name}-tokens`);
+  expect(names.map((name) => refused.headers.get(name))).toEqual(["30", "0"]);
+  expect(refused.headers.get("x-ratelimit-reset-tokens")).toMatch(/^(\d+h)?(\d+m)?\d+s$/);
+  expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(25 * 3_600);
+  const message = expect.stringContaining("permits 30 tokens a day");
+  expect(await errorOf(refused)).toEqual([429, "key_limit_reached", message]);
+  expect((await again.sendHead()).error).toMatchObject({ code: "key_limit_reached" });
+  expect(await again.get("/v1/models")).toMatchObject({ data: [{ id: "one" }] });
+});
+
+test("parallel requests reserve what they may cost, and cancelled ones have cost what was generated", async () => {
+  const gate = createGate();
+  await using provider = await startFakeProvider({
+    behave: () => ({ kind: "normal", gate: gate.opened, gateAfterChunks: 2 }),
+  });
+  await using hub = await startTestHub();
+  const room = await roomWithKey(hub, { tokensPerDay: 1_000 });
+  await room.join("one", "m", provider.url);
+  const cancel = new AbortController();
+  const stream = { stream: true, max_tokens: 1_000 };
+  const running = await room.chat("*", stream, cancel.signal);
+  const message = expect.stringContaining("which may be used up by what runs");
+  expect(await errorOf(await room.chat("*"))).toEqual([429, "key_limit_reached", message]);
+  expect(await spent(hub, room)).toMatchObject({ spentToday: 0 });
+  await running.body?.getReader().read();
+  cancel.abort();
+  const { spentToday = 0 } = await until(
+    "the cost of the cancelled request",
+    () => spent(hub, room) as Promise<Partial<Key>>,
+    ({ spentToday: tokens = 0 }) => tokens > 0,
+  );
+  // A quarter of its body's bytes, and the chunks that were sent.
+  const bytes = provider.requests.at(-1)?.body.length ?? 0;
+  expect(spentToday).toBeGreaterThanOrEqual(Math.floor(bytes / 4));
+  expect(spentToday).toBeLessThan(100);
+  gate.open();
+  expect((await room.chat("*")).status).toBe(200);
 });

@@ -71,9 +71,10 @@ describe("the sweep", () => {
 
   function sweeping() {
     const { time, clock } = handmade();
-    const seen = { often: [] as number[], minutes: 0, hours: 0 };
+    const seen = { often: [] as number[], fewSeconds: 0, minutes: 0, hours: 0 };
     const stop = startSweep(clock, 250, {
       often: (nowMs) => void seen.often.push(nowMs),
+      everyFewSeconds: () => void seen.fewSeconds++,
       eachMinute: () => void seen.minutes++,
       eachHour: () => void seen.hours++,
     });

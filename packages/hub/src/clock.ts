@@ -51,6 +51,8 @@ export function createClock(source: World): Clock {
 export interface SweepTasks {
   /** each period */
   often: (nowMs: number) => void;
+  /** well within 10 s */
+  everyFewSeconds: () => void;
   /** about once a minute */
   eachMinute: () => void;
   /** about once an hour */
@@ -63,11 +65,13 @@ export interface SweepTasks {
  */
 export function startSweep(clock: Clock, periodMs: number, tasks: SweepTasks): () => void {
   const startMs = clock.swept(periodMs);
+  const everyFewSeconds = every(4_000, startMs, tasks.everyFewSeconds);
   const everyMinute = every(60_000, startMs, tasks.eachMinute);
   const everyHour = every(3_600_000, startMs, tasks.eachHour);
   const timer = clock.world.setInterval(() => {
     const nowMs = clock.swept(periodMs);
     tasks.often(nowMs);
+    everyFewSeconds(nowMs);
     everyMinute(nowMs);
     everyHour(nowMs);
   }, periodMs);

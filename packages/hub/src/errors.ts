@@ -1,4 +1,10 @@
-import { ERROR_STATUS, type ErrorCode, type FailureStage, type Refusal } from "@roomhub/protocol";
+import {
+  ERROR_STATUS,
+  type ErrorCode,
+  type FailureStage,
+  type RateLimit,
+  type Refusal,
+} from "@roomhub/protocol";
 
 interface HubErrorDetails {
   stage?: FailureStage | undefined;
@@ -11,8 +17,8 @@ interface HubErrorDetails {
   /** the status of the response in place of the code's (a provider's 503 stays 503) */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
-  /** the requests per minute that are used up until then */
-  requestLimit?: number | undefined;
+  /** what is used up until then */
+  limit?: UsedUp | undefined;
   /** where the tunnel of this handshake belongs */
   tunnelUrl?: string | undefined;
   /** the epoch of the room's home, which is another hub */
@@ -20,6 +26,10 @@ interface HubErrorDetails {
   /** The same request would fail again, whatever the code's retry signal. */
   isFinal?: boolean | undefined;
   cause?: unknown;
+}
+
+interface UsedUp extends Pick<RateLimit, "limit"> {
+  unit: "requests" | "tokens";
 }
 
 /**
@@ -34,7 +44,7 @@ export class HubError extends Error {
   readonly param: string;
   readonly participants: Refusal[] | undefined;
   readonly retryAfterMs: number | undefined;
-  readonly requestLimit: number | undefined;
+  readonly limit: UsedUp | undefined;
   readonly isFinal: boolean;
   readonly tunnelUrl: string | undefined;
   readonly homeEpoch: number | undefined;
@@ -48,7 +58,7 @@ export class HubError extends Error {
     this.param = details.param ?? "";
     this.participants = details.participants;
     this.retryAfterMs = details.retryAfterMs;
-    this.requestLimit = details.requestLimit;
+    this.limit = details.limit;
     this.tunnelUrl = details.tunnelUrl;
     this.homeEpoch = details.homeEpoch;
     this.isFinal = details.isFinal ?? false;

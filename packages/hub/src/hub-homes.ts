@@ -22,6 +22,7 @@ import { HandOvers, type HandOverParts } from "./hub-hand-overs.ts";
 import { HubPlaces } from "./hub-places.ts";
 import { ClusterRooms, type ClusterRoomsParts } from "./hub-rooms.ts";
 import { releaseParticipants } from "./operations/homes/restore-participants.ts";
+import { storeSpent } from "./operations/keys.ts";
 import type { ClusterOptions } from "./options.ts";
 
 /** Those who watch a room go to its next home soon. */
@@ -256,6 +257,7 @@ export class HubHomes {
   #lost(code: string): void {
     this.rooms.registrations.release(code);
     this.handOvers.left(code);
+    void storeSpent(this.#parts.operations());
     releaseParticipants(this.#parts.operations(), code);
     this.#parts.bus().leaveRoom(code, watchAgainMs);
   }

@@ -12,7 +12,7 @@ import type { EventBus } from "./events/bus.ts";
 import type { OperationContext, RoomHome } from "./operations/context.ts";
 import { restoreParticipants } from "./operations/homes/restore-participants.ts";
 import { forgetSharedRoom, takeSharedRoom } from "./operations/rooms.ts";
-import { storedRoomOf, type StoredRoom } from "./storage/room-store.ts";
+import { noteStored, storedRoomOf, type StoredRoom } from "./storage/room-store.ts";
 
 export interface ClusterRoomsParts {
   registry: Registry;
@@ -61,6 +61,7 @@ export class ClusterRooms implements RoomHome {
         return storedRoomOf(room, digest);
       },
       apply: (code, room) => this.#apply(code, room),
+      wrote: (room) => noteStored(registry.findRoom(room.code), room),
     });
   }
 

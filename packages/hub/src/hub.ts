@@ -52,7 +52,7 @@ import {
 } from "./operations/tunnel-path.ts";
 import { announceLoadedModels, contextLearned } from "./operations/learned.ts";
 import { directReported } from "./operations/direct-path.ts";
-import { endWithKeys } from "./operations/keys.ts";
+import { endWithKeys, storeSpent } from "./operations/keys.ts";
 import { markOverdue, wakeForTrials } from "./operations/presence.ts";
 import { dropUnusedRooms, watchRoom } from "./operations/rooms.ts";
 import { DEFAULT_PORT, type HubOptions } from "./options.ts";
@@ -393,6 +393,7 @@ function sweepTasks(parts: HubParts): SweepTasks {
       responseSockets.tick(nowMs);
       homes?.tick();
     },
+    everyFewSeconds: () => void storeSpent(operations),
     eachMinute() {
       expireParticipants(operations);
       dropUnusedRooms(operations);
@@ -423,6 +424,7 @@ async function shutDown(parts: HubParts, life: Life): Promise<{ cut: number }> {
     shutdownGraceMs,
     (connection) => homes?.places.isPiping(connection) === true && world.monotonicMs() < untilMs,
   );
+  if (homes !== undefined) await withinMs(world, storeSpent(parts.operations), limits.drainMs);
   await homes?.close();
   life.listening?.stopSweep();
   responseSockets.terminate();

@@ -4,6 +4,7 @@ import type { Log } from "./log.ts";
 import {
   type RoomStore,
   type StoredRoom,
+  noteStored,
   roomFromStored,
   storedRoomOf,
 } from "./storage/room-store.ts";
@@ -93,7 +94,9 @@ export class RoomKeeper {
 
   async #write(): Promise<void> {
     try {
-      await this.#store.save(this.#snapshot());
+      const rooms = this.#snapshot();
+      await this.#store.save(rooms);
+      for (const room of rooms) noteStored(this.#registry.findRoom(room.code), room);
     } catch (error) {
       this.#log.bug("rooms could not be saved", error);
     }

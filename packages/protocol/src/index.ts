@@ -124,6 +124,7 @@ export {
   Warning,
 } from "./participant.ts";
 export { PAUSED_REASON, Readiness, readinessOfModelList } from "./readiness.ts";
+export { durationInWords, type RateLimit, rateLimitHeaders } from "./rate-limit.ts";
 export { rememberLast } from "./remember-last.ts";
 export {
   type AliasRequest,
@@ -176,6 +177,7 @@ export {
 } from "./surface.ts";
 export { escapeUnprintable, isDeeperThan, printable, utf8Length } from "./text.ts";
 export { findUsage, mergeUsage, readUsage, tokensPerSecond, type Usage } from "./usage.ts";
+export { type CountedResponse, estimatedTokens, isCharged, tokenCost } from "./token-cost.ts";
 export { systemWorld } from "./system-world.ts";
 export {
   pause,

@@ -39,6 +39,12 @@ export const Key = z.object({
   models: z.array(z.string()).optional(),
   /** how many inference requests it permits in a minute; absent for any number */
   requestsPerMinute: z.number().optional(),
+  /** how many tokens it permits in a day of the hub; absent for any number */
+  tokensPerDay: z.number().optional(),
+  /** how many of them are spent, without those of requests that run */
+  spentToday: z.number().optional(),
+  /** epoch ms: the hub's next midnight, from which on they count anew */
+  resetAt: z.number().optional(),
   /** epoch ms */
   createdAt: z.number(),
   /** epoch ms; absent for a key that does not expire */

@@ -79,6 +79,7 @@ const maxWildcards = 4;
 const dayMs = 24 * 3_600_000;
 const maxKeyModels = 64;
 const mostRequestsPerMinute = 1_000_000;
+const mostTokensPerDay = 1_000_000_000_000;
 const longestKeyLifeMs = 10 * 366 * dayMs;
 
 /** A name in which `*` stands for any text. Selectors that are never aliased are no patterns; `*` alone is one. */
@@ -134,6 +135,7 @@ export function createRequestSchemas(limits: Limits) {
         .max(maxKeyModels, { error: `must have at most ${maxKeyModels} models` })
         .nullish(),
       requestsPerMinute: z.int().min(1).max(mostRequestsPerMinute).nullish(),
+      tokensPerDay: z.int().min(1).max(mostTokensPerDay).nullish(),
       expiresInMs: z.int().min(1).max(longestKeyLifeMs).nullish(),
     }),
     /** `POST /rooms/:code/join`. Interface §2, contract §1. */

@@ -11,6 +11,8 @@ export interface SharedRoomsOptions {
   stored: (room: Room) => StoredRoom | undefined;
   /** The registry's room is as stored from now on, or made; undefined: it is dropped. */
   apply: (code: string, room: StoredRoom | undefined) => void;
+  /** That is stored now. */
+  wrote: (room: StoredRoom) => void;
   reportBug: (error: unknown) => void;
 }
 
@@ -87,6 +89,7 @@ export class SharedRooms {
   }
 
   #note(room: StoredRoom, revision: number): void {
+    this.#options.wrote(room);
     if (revision > (this.#known.get(room.code)?.revision ?? 0)) {
       this.#known.set(room.code, knownOf(room, revision));
     }

@@ -4,6 +4,7 @@ import {
   type ErrorBody,
   type ErrorCode,
   type ErrorShape,
+  rateLimitHeaders,
 } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
 import { anthropicErrorBody } from "../anthropic-error.ts";
@@ -43,17 +44,11 @@ function retryHeaders(error: HubError): Record<string, string> {
   if (row.retry !== "later") return {};
   const retryAfterMs = error.retryAfterMs ?? (row.retryAfterSeconds ?? 1) * 1000;
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  return { "retry-after": String(seconds), ...limitHeaders(error, seconds) };
-}
-
-/** As OpenAI says which limit was reached. */
-function limitHeaders({ requestLimit }: HubError, seconds: number): Record<string, string> {
-  if (requestLimit === undefined) return {};
-  return {
-    "x-ratelimit-limit-requests": String(requestLimit),
-    "x-ratelimit-remaining-requests": "0",
-    "x-ratelimit-reset-requests": `${seconds}s`,
-  };
+  const headers = { "retry-after": String(seconds) };
+  if (error.limit === undefined) return headers;
+  const { unit, limit } = error.limit;
+  const resetMs = seconds * 1_000;
+  return { ...headers, ...rateLimitHeaders(unit, { limit, remaining: 0, resetMs }) };
 }
 
 /** The one place where an error becomes a response. Only before the head is sent. */

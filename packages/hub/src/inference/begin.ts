@@ -1,3 +1,4 @@
+import { durationInWords, estimatedTokens, isCharged, tokenCost } from "@roomhub/protocol";
 import type { Access } from "../domain/keys/access.ts";
 import type { RoomKey } from "../domain/keys/key-table.ts";
 import type { RequestMinutes } from "../domain/keys/request-minutes.ts";
@@ -39,20 +40,42 @@ export function admit(
 ): InferenceRoom {
   const room = context.findRoom(code);
   refuseAtLimit(context.dispatch);
-  if (access?.key !== undefined) countFor(access.key, context);
+  if (access?.key !== undefined) {
+    requireTokens(access.key, context);
+    countFor(access.key, context);
+  }
   return room;
 }
 
 function countFor(key: RoomKey, { requestMinutes, dispatch }: InferenceContext): void {
-  const { name, requestsPerMinute: limit } = key;
+  const { requestsPerMinute: limit } = key;
   if (limit === undefined) return;
   const retryAfterMs = requestMinutes.count(key, limit, dispatch.nowMs());
   if (retryAfterMs === 0) return;
-  const message = `The key of ${name} permits ${limit} requests a minute, which are used up. Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`;
-  throw new HubError("key_limit_reached", message, {
+  throw limitReached(key, { unit: "requests", limit }, "a minute, which are used up", retryAfterMs);
+}
+
+function requireTokens(key: RoomKey, { wallMs }: InferenceContext): void {
+  const { tokenDay } = key;
+  const nowMs = wallMs();
+  const retryAfterMs = tokenDay?.waitMs(nowMs) ?? 0;
+  if (tokenDay === undefined || retryAfterMs === 0) return;
+  const { limit } = tokenDay;
+  const use = tokenDay.spent(nowMs) < limit ? "may be used up by what runs" : "are used up";
+  throw limitReached(key, { unit: "tokens", limit }, `a day, which ${use}`, retryAfterMs);
+}
+
+function limitReached(
+  { name }: RoomKey,
+  limit: NonNullable<HubError["limit"]>,
+  use: string,
+  retryAfterMs: number,
+): HubError {
+  const permitted = `${limit.limit.toLocaleString("en-US")} ${limit.unit} ${use}`;
+  const message = `The key of ${name} permits ${permitted}. Try again in ${durationInWords(retryAfterMs)}.`;
+  return new HubError("key_limit_reached", message, {
     hint: "Send fewer requests, or ask the room's host for a key with a higher limit.",
-    retryAfterMs,
-    requestLimit: limit,
+    ...{ retryAfterMs, limit },
   });
 }
 
@@ -69,10 +92,28 @@ export function begin(context: InferenceContext, call: InferenceCall): Dispatch 
   refuseAtLimit(deps);
   const refusal = call.access?.refusal(context.wallMs());
   if (refusal !== undefined) throw refusal;
+  const spend = reserveTokens(context, call);
   touchRoom(context, call.room);
-  const dispatch = new Dispatch(deps, call);
+  const dispatch = new Dispatch(deps, spend === undefined ? call : { ...call, spend });
   dispatch.start();
   return dispatch;
+}
+
+/** Until it ends, the request counts for what it is expected to cost: its prompt, and what it permits as a response. */
+function reserveTokens(
+  context: InferenceContext,
+  { access, request }: InferenceCall,
+): InferenceCall["spend"] {
+  const { surface, chunks, outputTokens } = request;
+  const { key } = access ?? {};
+  if (key?.tokenDay === undefined || surface === undefined || !isCharged(surface)) return undefined;
+  requireTokens(key, context);
+  const requestBytes = chunks.reduce((total, { length }) => total + length, 0);
+  const settle = key.tokenDay.reserve(estimatedTokens(requestBytes) + outputTokens);
+  return (response) => {
+    const cost = response === undefined ? 0 : tokenCost(surface, { ...response, requestBytes });
+    settle(cost, context.wallMs());
+  };
 }
 
 /** The keyed hash of the session that a client names. It differs per room and key. Contract §3, "Conversations". */

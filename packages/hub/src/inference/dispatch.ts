@@ -166,11 +166,12 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
 
   #moveOn(): void {
     if (this.#state.kind !== "routing" && this.#state.kind !== "queued") return;
-    const { onMoved, request, onSettled, room, startedMs } = this.#call;
+    const { onMoved, request, onSettled, spend, room, startedMs } = this.#call;
     if (onMoved === undefined) throw movedAway(room.code);
     this.#leaveQueue();
     this.#state = settled;
     this.#deps.inFlight.remove(this);
+    spend?.(undefined);
     onSettled();
     onMoved(room.code, { body: request.chunks, startedMs });
   }
@@ -295,6 +296,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#leaveQueue();
     this.#state = settled;
     this.#deps.inFlight.remove(this);
+    this.#call.spend?.(this.#attempts.delivery.counted(error));
     this.#attempts.close(error);
     this.#call.onSettled();
     const { emit } = this.#deps;

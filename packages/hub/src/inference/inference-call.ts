@@ -1,4 +1,4 @@
-import type { Limits } from "@roomhub/protocol";
+import type { CountedResponse, Limits } from "@roomhub/protocol";
 import type { Access } from "../domain/keys/access.ts";
 import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
@@ -74,6 +74,12 @@ export interface InferenceCall {
   sender: Sender;
   /** to the room; the request ends with it */
   access: Access | undefined;
+  /**
+   * Counts what it costs for the daily tokens of its key. Called once, when it is over.
+   *
+   * @param response - undefined when the request costs nothing
+   */
+  spend?: ((response: Omit<CountedResponse, "requestBytes"> | undefined) => void) | undefined;
   /** ms on the hub's clock */
   startedMs: number;
   client: ClientResponse;

@@ -8,6 +8,7 @@ import {
 } from "@roomhub/protocol";
 import { type MintedToken, mintKey } from "../credentials/tokens.ts";
 import { type KeyTable, keyView, type RoomKey } from "../domain/keys/key-table.ts";
+import { TokenDay } from "../domain/keys/token-day.ts";
 import type { Room } from "../domain/room.ts";
 import { roomView } from "../domain/views.ts";
 import { HubError } from "../errors.ts";
@@ -18,7 +19,7 @@ import { removeParticipant } from "./presence.ts";
 /** A key that is not in a room yet. */
 export function newKey(
   { world, wallMs }: Pick<OperationContext, "world" | "wallMs">,
-  { name, may, models, requestsPerMinute, expiresInMs }: CreateKeyRequest,
+  { name, may, models, requestsPerMinute, tokensPerDay, expiresInMs }: CreateKeyRequest,
 ): { key: RoomKey; value: string } {
   const { token, digest } = mintKey(world);
   const createdAt = wallMs();
@@ -26,6 +27,7 @@ export function newKey(
     ...{ id: world.randomUUID(), name, may: [...new Set(may ?? USUAL_RIGHTS)], createdAt },
     models: models ? [...new Set(models)] : undefined,
     requestsPerMinute: requestsPerMinute ?? undefined,
+    tokenDay: tokensPerDay ? new TokenDay(tokensPerDay) : undefined,
     digest: textOf(digest),
     previous: undefined,
     expiresAt: expiresInMs ? createdAt + expiresInMs : undefined,
@@ -36,13 +38,17 @@ export function newKey(
 }
 
 /** A key with its value, for the one response that has it. */
-export function withValue({ key, value }: { key: RoomKey; value: string }): NewKey {
-  return { ...keyView(key), value };
+export function withValue({ key, value }: { key: RoomKey; value: string }, nowMs: number): NewKey {
+  return { ...keyView(key, nowMs), value };
 }
 
 /** `GET …/keys`: the oldest first. Contract §9. @throws HubError `room_not_found` */
 export function listKeys({ registry, wallMs }: OperationContext, code: string): Key[] {
-  return registry.room(code).keys.remembered(wallMs()).list.map(keyView);
+  const nowMs = wallMs();
+  return registry
+    .room(code)
+    .keys.remembered(nowMs)
+    .list.map((key) => keyView(key, nowMs));
 }
 
 /**
@@ -66,7 +72,7 @@ export async function createKey(
         hint: "Keys that ended count for 30 days. The operator can raise ROOMHUB_KEYS_PER_ROOM.",
       });
     }
-    return { keys: keys.with(created.key), result: withValue(created) };
+    return { keys: keys.with(created.key), result: withValue(created, context.wallMs()) };
   });
 }
 
@@ -84,7 +90,7 @@ export async function revokeKey(
   return changeKeys(context, code, (room, keys) => {
     const key = keyIn(room, keys, idOrName);
     const revoked = { ...key, revokedAt: key.revokedAt ?? context.wallMs() };
-    return { keys: keys.with(revoked), result: keyView(revoked) };
+    return { keys: keys.with(revoked), result: keyView(revoked, context.wallMs()) };
   });
 }
 
@@ -108,9 +114,10 @@ export async function rotateKey(
         hint: "Create another one, under another name.",
       });
     }
-    const previous = { digest: key.digest, endsAt: context.wallMs() + graceMs };
+    const nowMs = context.wallMs();
+    const previous = { digest: key.digest, endsAt: nowMs + graceMs };
     const rotated = { ...key, digest: textOf(minted.digest), previous };
-    const result = withValue({ key: rotated, value: minted.token.reveal() });
+    const result = withValue({ key: rotated, value: minted.token.reveal() }, nowMs);
     return { keys: keys.with(rotated), result };
   });
 }
@@ -130,6 +137,17 @@ export async function openRoom(
   const message = `Room ${room.code} is open: nothing in it needs a key, and what its keys restrict no longer holds.`;
   const hasKeys = room.keys.hasLive(context.wallMs());
   return { room: roomView(room), warnings: hasKeys ? [{ code: "keys_unused", message }] : [] };
+}
+
+/** Stores what keys have spent of their daily tokens, where that is not stored yet: a crash loses no more. Contract §9. */
+export async function storeSpent({ registry, changes, rooms }: OperationContext): Promise<void> {
+  const unstored = [...registry.rooms()].filter(({ keys }) =>
+    keys.list.some(({ tokenDay }) => tokenDay?.isStored === false),
+  );
+  // One that fails is tried again the next time.
+  await Promise.allSettled(
+    unstored.map((room) => changes.run(room.code, async () => rooms.keep(room))),
+  );
 }
 
 /** Removes the participants that joined a closed room with a key that is no longer valid: their tokens end with it. */

@@ -54,7 +54,7 @@ export async function createRoom(
   const view = roomView(room);
   context.emit.roomCreated(view);
   const created = { room: view, hostId: room.hostId, hostToken: token.reveal() };
-  return first === undefined ? created : { ...created, key: withValue(first) };
+  return first === undefined ? created : { ...created, key: withValue(first, context.wallMs()) };
 }
 
 async function newKeptRoom(

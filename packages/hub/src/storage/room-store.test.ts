@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileRoomStore } from "./file-room-store.ts";
 import {
   memoryRoomStore,
+  noteStored,
   decodeRooms,
   decodeRoom,
   encodeRoom,
@@ -17,7 +18,8 @@ import {
   storedRoomOf,
 } from "./room-store.ts";
 import { AliasTable } from "../domain/aliases/alias-table.ts";
-import { KeyTable } from "../domain/keys/key-table.ts";
+import { KeyTable, type RoomKey } from "../domain/keys/key-table.ts";
+import { TokenDay } from "../domain/keys/token-day.ts";
 import { aRoom } from "../domain/room.fixture.ts";
 
 const digest = `scrypt$32768$8$1$${"a".repeat(22)}$${"b".repeat(43)}`;
@@ -162,6 +164,8 @@ const aKey = {
   },
   lastSeenDay: "2026-01-09",
 };
+const aRoomKey = { ...aKey, tokenDay: undefined };
+
 test.each([
   ["nothing", "", "it is not JSON"],
   ["half a file", encodeRooms([valid]).slice(0, 80), "it is not JSON"],
@@ -266,8 +270,8 @@ test("a stored alias that leads to an alias has that one's targets once it is lo
 
 test("a closed room comes back with its keys, in a format that older versions refuse", () => {
   const keys = new KeyTable([
-    aKey,
-    { ...aKey, id: valid.id, previous: { digest: "p".repeat(43), endsAt: 3 } },
+    { ...aRoomKey, tokenDay: spentDay(100, 40) },
+    { ...aRoomKey, id: valid.id, previous: { digest: "p".repeat(43), endsAt: 3 } },
   ]);
   const stored = storedRoomOf({ ...aRoom(), isClosed: true, keys }, undefined);
   const file = JSON.parse(encodeRooms([stored, valid]));
@@ -275,10 +279,52 @@ test("a closed room comes back with its keys, in a format that older versions re
   const [back] = decodeRooms(encodeRooms([stored]));
   if (back === undefined) throw new Error("the file has no room");
   const room = roomFromStored(back);
-  expect([room.isClosed, room.keys.list]).toEqual([true, keys.list]);
+  expect([room.isClosed, room.keys.list.map(withoutDay)]).toEqual([
+    true,
+    keys.list.map(withoutDay),
+  ]);
+  expect(room.keys.list.map(({ tokenDay }) => tokenDay?.spent(noonMs))).toEqual([40, undefined]);
   const entry = JSON.parse(encodeRoom(stored));
   expect(Object.keys(entry)).toEqual(["version", "room"]);
   expect(decodeRoom(encodeRoom(stored))).toEqual(back);
+});
+
+const noonMs = new Date(2026, 0, 9, 12).getTime();
+
+function spentDay(limit: number, tokens: number): TokenDay {
+  const day = new TokenDay(limit);
+  day.reserve(0)(tokens, noonMs);
+  return day;
+}
+
+function withoutDay({ tokenDay, ...key }: RoomKey) {
+  return { ...key, limit: tokenDay?.limit };
+}
+
+test("what two hubs of a cluster spend of a key is added up, whatever each has stored", () => {
+  const keys = new KeyTable([{ ...aRoomKey, tokenDay: spentDay(1_000, 40) }]);
+  const room = { ...aRoom(), keys };
+  const stored = storedRoomOf(room, undefined);
+  const other = roomFromStored(structuredClone(stored));
+  noteStored(room, stored);
+  const spentBy = (one: typeof room) => one.keys.list[0]?.tokenDay?.spent(noonMs);
+  const spend = (one: typeof room, tokens: number) =>
+    one.keys.list[0]?.tokenDay?.reserve(0)(tokens, noonMs);
+  expect(spentBy(other)).toBe(40);
+  spend(room, 5);
+  spend(other, 7);
+  const second = storedRoomOf(other, undefined);
+  noteStored(other, second);
+  applyStored(room, second);
+  // The directory reports to each hub what it has written itself, too.
+  applyStored(other, second);
+  expect([spentBy(room), spentBy(other)]).toEqual([52, 47]);
+  const third = storedRoomOf(room, undefined);
+  applyStored(room, third);
+  noteStored(room, third);
+  applyStored(other, third);
+  expect([spentBy(room), spentBy(other)]).toEqual([52, 52]);
+  expect(room.keys.list[0]?.tokenDay?.isStored).toBe(true);
 });
 
 test("a state file without closed rooms and keys is what older versions read and write", () => {
@@ -288,9 +334,9 @@ test("a state file without closed rooms and keys is what older versions read and
 });
 
 test("what another hub stored of keys replaces those of a room, except a later day of their last use", () => {
-  const room = { ...aRoom(), keys: new KeyTable([{ ...aKey, lastSeenDay: "2026-01-10" }]) };
+  const room = { ...aRoom(), keys: new KeyTable([{ ...aRoomKey, lastSeenDay: "2026-01-10" }]) };
   applyStored(room, { closed: true, keys: [{ ...aKey, revokedAt: 5 }] });
-  expect(room.keys.list).toEqual([{ ...aKey, revokedAt: 5, lastSeenDay: "2026-01-10" }]);
+  expect(room.keys.list).toEqual([{ ...aRoomKey, revokedAt: 5, lastSeenDay: "2026-01-10" }]);
   expect(room.isClosed).toBe(true);
   applyStored(room, {});
   expect([room.isClosed, room.keys.size]).toEqual([false, 0]);

@@ -2,6 +2,7 @@ import { Alias as AliasSchema, Key as KeySchema, Room as RoomSchema } from "@roo
 import { type Alias, AliasTable, withoutChains } from "../domain/aliases/alias-table.ts";
 import { Bans } from "../domain/keys/bans.ts";
 import { KeyTable, noKeys, type RoomKey } from "../domain/keys/key-table.ts";
+import { TokenDay } from "../domain/keys/token-day.ts";
 import { parseStoredDigest } from "../stored-digest.ts";
 import { newPlacing, type Room } from "../domain/room.ts";
 
@@ -51,8 +52,12 @@ const formatWithKeys = 2;
 
 const digest = RoomSchema.shape.code.refine((text) => /^[\w-]{43}$/.test(text));
 
-const storedKey = KeySchema.extend({
+const storedKey = KeySchema.omit({ spentToday: true, resetAt: true }).extend({
   digest,
+  /** tokens of its last day */
+  spent: KeySchema.pick({})
+    .extend({ day: KeySchema.shape.name, tokens: KeySchema.shape.createdAt })
+    .optional(),
   previous: KeySchema.pick({}).extend({ digest, endsAt: KeySchema.shape.createdAt }).optional(),
 });
 
@@ -94,6 +99,7 @@ function listKeyFields(key: StoredKey): StoredKey {
     ...{ id, name, may, models, digest: own, createdAt, expiresAt, revokedAt },
     ...{ previous: previous && { digest: previous.digest, endsAt: previous.endsAt } },
     ...{ requestsPerMinute: key.requestsPerMinute, lastSeenDay: key.lastSeenDay },
+    ...{ tokensPerDay: key.tokensPerDay, spent: key.spent },
   };
 }
 
@@ -190,8 +196,18 @@ export function storedRoomOf(room: Room, passwordDigest: string | undefined): St
   };
 }
 
-function storedFromKey(key: RoomKey): StoredKey {
-  return { ...key, may: [...key.may], models: key.models && [...key.models] };
+function storedFromKey({ tokenDay, ...key }: RoomKey): StoredKey {
+  return {
+    ...{ ...key, may: [...key.may], models: key.models && [...key.models] },
+    ...{ tokensPerDay: tokenDay?.limit, spent: tokenDay?.toStore() },
+  };
+}
+
+/** That is stored now. */
+export function noteStored(room: Room | undefined, { keys = [] }: Pick<StoredRoom, "keys">): void {
+  for (const { id, spent } of keys) {
+    if (spent !== undefined) room?.keys.find(id)?.tokenDay?.take(spent);
+  }
 }
 
 /** @param known - what this hub has of them, which may have been used since */
@@ -199,13 +215,20 @@ function keysFromStored({ keys = [] }: Pick<StoredRoom, "keys">, known: KeyTable
   if (keys.length === 0) return noKeys;
   return new KeyTable(
     keys.map((key) => {
+      const { spent, tokensPerDay, ...fields } = key;
       const { models, requestsPerMinute, previous, expiresAt, revokedAt } = key;
-      const days = [key.lastSeenDay, known.find(key.id)?.lastSeenDay];
+      const before = known.find(key.id);
+      const tokenDay = before?.tokenDay ?? (tokensPerDay ? new TokenDay(tokensPerDay) : undefined);
+      if (spent !== undefined) tokenDay?.take(spent);
+      const days = [key.lastSeenDay, before?.lastSeenDay];
       const lastSeenDay = days
         .filter((day) => day !== undefined)
         .sort()
         .at(-1);
-      return { ...key, models, requestsPerMinute, previous, expiresAt, revokedAt, lastSeenDay };
+      return {
+        ...{ ...fields, models, requestsPerMinute, tokenDay },
+        ...{ previous, expiresAt, revokedAt, lastSeenDay },
+      };
     }),
   );
 }

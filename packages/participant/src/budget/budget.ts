@@ -1,7 +1,7 @@
-import type { TimeSource } from "@roomhub/protocol";
+import { durationInWords, type TimeSource } from "@roomhub/protocol";
 import type { TunnelBudget } from "@roomhub/tunnel";
 import type { BudgetRules } from "./budget-options.ts";
-import { type BudgetRefusal, durationInWords } from "./budget-refusal.ts";
+import type { BudgetRefusal } from "./budget-refusal.ts";
 import type { Ledger, LedgerSums } from "./ledger.ts";
 import {
   firstQuarterHour,

@@ -1,29 +1,23 @@
-import { findUsage, mergeUsage, SURFACES, type Usage } from "@roomhub/protocol";
+import {
+  findUsage,
+  mergeUsage,
+  type Surface,
+  SURFACES,
+  tokenCost,
+  type Usage,
+} from "@roomhub/protocol";
 import type { ResponseHead } from "@roomhub/provider";
 import { isEventStream, type ResponseMeter } from "../response-meter.ts";
 
-/** Surfaces whose tokens count; the others only count tokens of a prompt. */
-const surfaces = new Map(
-  SURFACES.filter(({ path }) => !/token/.test(path)).map((surface) => [
-    `/${surface.path}`,
-    surface,
-  ]),
-);
+const surfaces = new Map(SURFACES.map((surface) => [`/${surface.path}`, surface]));
 
 /** Where a messages stream reports its input. */
 const headBytes = 4_096;
-const bytesPerToken = 4;
 
-/**
- * Counts the tokens of one request against a budget: those of the provider's usage, cached ones included. Without usage,
- * and at least when the response was cut off: a quarter of the request's bytes, plus one token for each chunk of a stream
- * that has content, or a quarter of the bytes of another response.
- */
+/** Counts the tokens of one request against a budget, see {@link tokenCost}. */
 export class TokenMeter {
-  /** whether a response contains generated text */
-  readonly #hasText: boolean;
+  readonly #surface: Surface | undefined;
   readonly #isMessages: boolean;
-  readonly #isBilled: boolean;
   #requestBytes = 0;
   #response: ResponseMeter | undefined;
   #isStream = false;
@@ -31,10 +25,8 @@ export class TokenMeter {
   #head = "";
 
   constructor(path: string) {
-    const surface = surfaces.get(path);
-    this.#isBilled = surface !== undefined;
-    this.#isMessages = surface?.protocol === "messages";
-    this.#hasText = surface !== undefined && surface.protocol !== "embeddings";
+    this.#surface = surfaces.get(path);
+    this.#isMessages = this.#surface?.protocol === "messages";
   }
 
   seeRequest(bytes: number): void {
@@ -60,20 +52,14 @@ export class TokenMeter {
    * @param isWhole - the response was complete
    */
   tokens(isWhole: boolean): number {
-    if (!this.#isBilled) return 0;
-    const usage = this.#usage();
-    const estimatedInput = Math.ceil(this.#requestBytes / bytesPerToken);
-    const estimatedOutput = this.#estimatedOutput();
-    const { inputTokens = estimatedInput, outputTokens = estimatedOutput, totalTokens = 0 } = usage;
-    const counted = Math.max(inputTokens + outputTokens, totalTokens);
-    // Usage at the beginning of a stream does not include its end.
-    return isWhole ? counted : Math.max(counted, estimatedInput + estimatedOutput);
-  }
-
-  #estimatedOutput(): number {
-    if (!this.#hasText) return 0;
-    if (this.#isStream) return this.#response?.contentEvents ?? 0;
-    return Math.ceil(this.#responseBytes / bytesPerToken);
+    if (this.#surface === undefined) return 0;
+    return tokenCost(this.#surface, {
+      requestBytes: this.#requestBytes,
+      usage: this.#usage(),
+      contentEvents: this.#isStream ? (this.#response?.contentEvents ?? 0) : undefined,
+      responseBytes: this.#responseBytes,
+      isWhole,
+    });
   }
 
   #usage(): Usage {

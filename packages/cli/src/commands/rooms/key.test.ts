@@ -60,6 +60,8 @@ test("create prints the key alone on stdout, and what it is for on stderr", asyn
     "llama3, qwen3",
     "--requests-per-minute",
     "20",
+    "--tokens-per-day",
+    "5000",
     "--expires",
     "7d",
   ];
@@ -71,6 +73,7 @@ test("create prints the key alone on stdout, and what it is for on stderr", asyn
     {
       ...{ name: "ada", may: ["use", "share"], models: ["llama3", "qwen3"] },
       requestsPerMinute: 20,
+      tokensPerDay: 5_000,
       expiresInMs: 7 * 86_400_000,
     },
   ]);
@@ -104,6 +107,8 @@ test("list shows names, rights and how long each is valid, never a value", async
         may: ["use"],
         models: ["m", "n"],
         requestsPerMinute: 9,
+        tokensPerDay: 50_000,
+        spentToday: 1_234,
         createdAt: 0,
         lastSeenDay: "1970-01-02",
       },
@@ -114,11 +119,11 @@ test("list shows names, rights and how long each is valid, never a value", async
   });
   expect(await world.run("key", "list", "ABC234")).toBe(0);
   expect(world.stdout.text).toMatchInlineSnapshot(`
-    "NAME  MAY    MODELS  PER MINUTE  STATE               LAST SEEN   CREATED
-    ada   use    m, n    9           valid               1970-01-02  1970-01-01
-    bo    share  all     any         until 1970-01-02    never       1970-01-01
-    cy    watch  all     any         expired 1970-01-01  never       1970-01-01
-    di    use    all     any         revoked 1970-01-01  never       1970-01-01
+    "NAME  MAY    MODELS  PER MINUTE  SPENT TODAY      STATE               LAST SEEN   CREATED
+    ada   use    m, n    9           1,234 of 50,000  valid               1970-01-02  1970-01-01
+    bo    share  all     any         not counted      until 1970-01-02    never       1970-01-01
+    cy    watch  all     any         not counted      expired 1970-01-01  never       1970-01-01
+    di    use    all     any         not counted      revoked 1970-01-01  never       1970-01-01
     "
   `);
 });

@@ -22,6 +22,7 @@ export interface NewKeyOptionValues {
   may?: KeyRight[];
   models?: string[];
   requestsPerMinute?: number;
+  tokensPerDay?: number;
   expires?: number;
 }
 
@@ -104,6 +105,11 @@ export function addNewKeyOptions(command: Command): Command {
       positiveArgument,
     )
     .option(
+      "--tokens-per-day <number>",
+      "how many tokens it permits in a day of the hub (default: any number)",
+      positiveArgument,
+    )
+    .option(
       "--expires <time>",
       "how long it is valid, like 7d or 12h (default: always)",
       timeArgument,
@@ -125,7 +131,14 @@ export async function createKey(
   context: CliContext,
   invite: Invite,
   name: string,
-  { may, models, requestsPerMinute, expires, ...proof }: NewKeyOptionValues & HostOptionValues,
+  {
+    may,
+    models,
+    requestsPerMinute,
+    tokensPerDay,
+    expires,
+    ...proof
+  }: NewKeyOptionValues & HostOptionValues,
 ): Promise<{ key: NewKey; isClosed: boolean; passwordProtected: boolean }> {
   const asHost = await roomAsHost(context, invite, proof);
   const { closed, passwordProtected } = await asHost.room();
@@ -134,6 +147,7 @@ export async function createKey(
     may,
     models,
     requestsPerMinute,
+    tokensPerDay,
     expiresInMs: expires,
   });
   return { key, isClosed: closed === true, passwordProtected };
@@ -178,12 +192,28 @@ async function list(context: CliContext, invite: Invite, options: KeyOptionValue
     key.may.join(", "),
     safe(key.models?.join(", ") ?? "all"),
     key.requestsPerMinute === undefined ? "any" : String(key.requestsPerMinute),
+    spentOf(key),
     stateOf(key, nowMs),
     safe(key.lastSeenDay ?? "never"),
     dayOf(key.createdAt),
   ]);
-  const heads = ["name", "may", "models", "per minute", "state", "last seen", "created"];
+  const heads = [
+    "name",
+    "may",
+    "models",
+    "per minute",
+    "spent today",
+    "state",
+    "last seen",
+    "created",
+  ];
   context.stdout.write(formatTable(heads, rows, context.stdout.columns));
+}
+
+/** Of the tokens that it permits in a day. */
+function spentOf({ tokensPerDay, spentToday = 0 }: Key): string {
+  if (tokensPerDay === undefined) return "not counted";
+  return [spentToday, tokensPerDay].map((count) => count.toLocaleString("en-US")).join(" of ");
 }
 
 function stateOf({ revokedAt, expiresAt }: Key, nowMs: number): string {

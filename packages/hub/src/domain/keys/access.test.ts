@@ -23,6 +23,7 @@ function holderOf(may: KeyRight): Holder {
     may: [may],
     models: undefined,
     requestsPerMinute: undefined,
+    tokenDay: undefined,
     digest: "",
     previous: undefined,
     createdAt: 0,

@@ -8,6 +8,7 @@ function aKey(fields: Partial<RoomKey> = {}): RoomKey {
     ...{ id: "1", name: "Ada", may: ["use"], digest: "d1", createdAt: 1_000 },
     models: undefined,
     requestsPerMinute: undefined,
+    tokenDay: undefined,
     ...{ previous: undefined, expiresAt: undefined, revokedAt: undefined, lastSeenDay: undefined },
     ...fields,
   };
@@ -69,9 +70,9 @@ test("a key is listed without its digests, and with the day of its last use", ()
   const key = aKey({ previous: { digest: "d0", endsAt: 1 } });
   noteUse(key, new Date(2026, 0, 9, 23, 59).getTime());
   const view = { id: "1", name: "Ada", may: ["use"], createdAt: 1_000, lastSeenDay: "2026-01-09" };
-  expect(keyView(key)).toEqual(view);
+  expect(keyView(key, 0)).toEqual(view);
   expect(
-    keyView({ ...key, models: ["m"], requestsPerMinute: 5, expiresAt: 3, revokedAt: 2 }),
+    keyView({ ...key, models: ["m"], requestsPerMinute: 5, expiresAt: 3, revokedAt: 2 }, 0),
   ).toEqual({
     ...{ ...view, models: ["m"], requestsPerMinute: 5, expiresAt: 3, revokedAt: 2 },
   });

@@ -1,4 +1,5 @@
 import type { Key, KeyRight } from "@roomhub/protocol";
+import { dayOf, nextDayMs, type TokenDay } from "./token-day.ts";
 
 /** A key of a room. Its value is kept nowhere. Contract §9. */
 export interface RoomKey {
@@ -10,6 +11,8 @@ export interface RoomKey {
   readonly models: readonly string[] | undefined;
   /** undefined for any number */
   readonly requestsPerMinute: number | undefined;
+  /** undefined for any number of tokens */
+  readonly tokenDay: TokenDay | undefined;
   /** SHA-256 of its value, in base64url */
   readonly digest: string;
   /** what it was before the last rotation, and until when (epoch ms) that is valid */
@@ -91,13 +94,14 @@ export class KeyTable {
 export const noKeys = new KeyTable([]);
 
 /** A key as it is listed. */
-export function keyView(key: RoomKey): Key {
+export function keyView(key: RoomKey, nowMs: number): Key {
   const { id, name, may, models, createdAt, expiresAt, lastSeenDay, revokedAt } = key;
-  const { requestsPerMinute } = key;
+  const { requestsPerMinute, tokenDay } = key;
   return {
     ...{ id, name, may: [...may], createdAt },
     ...(models === undefined ? {} : { models: [...models] }),
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokenDay === undefined ? {} : tokenFields(tokenDay, nowMs)),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(lastSeenDay === undefined ? {} : { lastSeenDay }),
     ...(revokedAt === undefined ? {} : { revokedAt }),
@@ -109,11 +113,12 @@ export function noteUse(key: RoomKey, nowMs: number): void {
   key.lastSeenDay = dayOf(nowMs);
 }
 
-/** @param epochMs - @returns `YYYY-MM-DD`, local */
-function dayOf(epochMs: number): string {
-  const date = new Date(epochMs);
-  const parts = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
-  return parts.map((part) => String(part).padStart(2, "0")).join("-");
+function tokenFields(tokenDay: TokenDay, nowMs: number) {
+  return {
+    tokensPerDay: tokenDay.limit,
+    spentToday: tokenDay.spent(nowMs),
+    resetAt: nextDayMs(nowMs),
+  };
 }
 
 function endOf({ expiresAt = Infinity, revokedAt = Infinity }: RoomKey): number {

@@ -15,6 +15,8 @@ import type { RequestForProvider } from "../upstream.ts";
 
 /** What a client requests, whichever participant serves it. */
 export interface InferenceRequest {
+  /** undefined where nothing is generated */
+  readonly surface: Surface | undefined;
   protocol: InferenceProtocol;
   /** What a participant must be able to do, as its capabilities name it. */
   capability: string;
@@ -106,7 +108,7 @@ export class ModelRequest implements InferenceRequest {
   readonly outputTokens: number;
   readonly uses: number;
   readonly requires: number;
-  readonly #surface: Surface;
+  readonly surface: Surface;
   readonly previousResponseId: string | undefined;
   readonly #requestsStreamUsage: boolean;
   #leastTokens: number | undefined;
@@ -122,7 +124,7 @@ export class ModelRequest implements InferenceRequest {
     this.outputTokens = body.outputTokens;
     this.uses = body.uses;
     this.requires = requires;
-    this.#surface = surface;
+    this.surface = surface;
     const canContinue = surface.protocol === "openResponses";
     this.previousResponseId = canContinue ? body.previousResponseId : undefined;
     this.#requestsStreamUsage = requestsStreamUsage;
@@ -130,15 +132,15 @@ export class ModelRequest implements InferenceRequest {
   }
 
   get protocol(): InferenceProtocol {
-    return this.#surface.protocol;
+    return this.surface.protocol;
   }
 
   get capability(): string {
-    return this.#surface.capability;
+    return this.surface.capability;
   }
 
   get errorShape(): ErrorShape {
-    return this.#surface.errorShape;
+    return this.surface.errorShape;
   }
 
   get selectionKey(): string {
@@ -176,7 +178,7 @@ export class ModelRequest implements InferenceRequest {
   mayRequestUsageOf(participant: Participant): boolean {
     return (
       this.#requestsStreamUsage &&
-      this.#surface.path === "chat/completions" &&
+      this.surface.path === "chat/completions" &&
       this.marker !== "none" &&
       takesUsageRequest(participant) &&
       // A client that says anything of its own about it gets what it said.
@@ -201,7 +203,7 @@ export class ModelRequest implements InferenceRequest {
     requestsUsage: boolean,
   ): RequestForProvider {
     const { body, headers } = this.#whole;
-    const surface = this.#surface;
+    const surface = this.surface;
     const { model, config } = participant;
     return {
       method: "POST",
@@ -226,6 +228,7 @@ export interface StoredResponseOptions {
 
 /** A request about a response that was made before. Contract §4, "stored responses". */
 export class StoredResponseRequest implements InferenceRequest {
+  readonly surface = undefined;
   readonly hasEvents = false;
   readonly protocol = "openResponses";
   readonly capability = "openResponses";

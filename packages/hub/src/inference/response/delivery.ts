@@ -1,6 +1,7 @@
 import {
   forwardResponseHeaders,
   TRANSLATED_HEADER,
+  type CountedResponse,
   type ErrorShape,
   type Limits,
   type StreamMarker,
@@ -69,7 +70,7 @@ export class Delivery {
     const { client, request, requestId, startedMs } = call;
     this.#limits = limits;
     this.#nowMs = nowMs;
-    this.#detail = detail;
+    this.#detail = call.spend === undefined ? detail : { isWatched: true };
     this.#client = client;
     this.#marker = request.marker;
     this.#errorShape = request.errorShape;
@@ -99,6 +100,36 @@ export class Delivery {
 
   get usage(): Usage {
     return this.#relayed?.usage ?? {};
+  }
+
+  /**
+   * What a budget counts of the request: nothing where an error came in place of a response, or none at all. One that
+   * ended before it had any may have been worked on, unless the way to the provider failed.
+   *
+   * @param error - undefined when the response was complete
+   */
+  counted(error: HubError | undefined): Omit<CountedResponse, "requestBytes"> | undefined {
+    const isWhole = error === undefined;
+    const [usage, responseBytes] = [this.#relayed?.usage ?? {}, 0];
+    switch (this.#state.kind) {
+      case "idle":
+      case "refusal":
+        return undefined;
+      case "waiting":
+        if (error?.status === 502) return undefined;
+        return { usage, contentEvents: 0, responseBytes, isWhole };
+      case "stream": {
+        const { stream } = this.#state;
+        return {
+          usage: stream.seenUsage,
+          contentEvents: stream.outputTokens,
+          responseBytes,
+          isWhole,
+        };
+      }
+      case "json":
+        return { usage, contentEvents: undefined, responseBytes: this.#state.json.length, isWhole };
+    }
   }
 
   /** See {@link StreamedResponse.hasHiddenTimings}. */

@@ -32,6 +32,11 @@ export class JsonRelay {
     return this.#json.firstContentMs;
   }
 
+  /** bytes so far */
+  get length(): number {
+    return this.#json.length;
+  }
+
   get responseId(): string | undefined {
     return this.#json.responseId;
   }

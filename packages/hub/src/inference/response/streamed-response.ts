@@ -81,7 +81,7 @@ export class StreamedResponse {
     return this.#observer.firstContentMs;
   }
 
-  /** events with content that passed while detail was watched */
+  /** events with content that passed while detail was watched, or from the first on where they are counted */
   get outputTokens(): number {
     return this.#outputTokens;
   }
@@ -94,6 +94,11 @@ export class StreamedResponse {
   /** as last read from the stream's end */
   get usage(): Usage {
     return this.#usage;
+  }
+
+  /** the same, as far as the stream has come: only when nothing more is written */
+  get seenUsage(): Usage {
+    return this.#observer.fail().usage;
   }
 
   /** The hidden chunk has `timings`, which are on a visible chunk when usage was not requested. */
