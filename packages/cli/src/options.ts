@@ -5,6 +5,7 @@ import {
   participantIdProblem,
   SurfaceMode,
   isObject,
+  parseJson,
 } from "@roomhub/protocol";
 import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
@@ -102,14 +103,11 @@ export function participantIdArgument(text: string): string {
 }
 
 export function jsonObjectArgument(text: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new InvalidArgumentError(`Must be JSON, like '{"gpu":"RTX 4090"}'.`);
-  }
+  const value = parseJson(text);
   if (isObject(value)) return { ...value };
-  throw new InvalidArgumentError("Must be a JSON object.");
+  throw new InvalidArgumentError(
+    value === undefined ? `Must be JSON, like '{"gpu":"RTX 4090"}'.` : "Must be a JSON object.",
+  );
 }
 
 /** A model server's URL; a missing scheme means `http://`, as in a hub's URL. */

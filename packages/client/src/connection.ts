@@ -1,4 +1,4 @@
-import { timeoutSignal, type World } from "@roomhub/protocol";
+import { parseJson, timeoutSignal, type World } from "@roomhub/protocol";
 import { errorFromResponse, HubUnreachableError, notAHub } from "./errors.ts";
 
 /** The part of `fetch` that the SDK uses; tests and other runtimes can supply their own. */
@@ -44,11 +44,9 @@ export async function callHub<T>(connection: HubConnection, call: HubCall): Prom
   if (!response.ok && call.accept?.includes(response.status) !== true) {
     throw errorFromResponse(response, text);
   }
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    throw notAHub(response.url, response);
-  }
+  const body = parseJson(text);
+  if (body === undefined) throw notAHub(response.url, response);
+  return body as T;
 }
 
 /**

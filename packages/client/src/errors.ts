@@ -1,4 +1,10 @@
-import { certificateProblem, type ErrorCode, type Refusal, isObject } from "@roomhub/protocol";
+import {
+  certificateProblem,
+  type ErrorCode,
+  isObject,
+  parseObject,
+  type Refusal,
+} from "@roomhub/protocol";
 
 /**
  * A code of the hub, `invalid_response` when the response is not from a hub, or a provider's own code. The intersection
@@ -132,14 +138,8 @@ export function notAHub(url: string, response?: Response): RoomhubError {
 }
 
 function errorField(body: string): Record<string, unknown> | undefined {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    const error = isObject(parsed) ? parsed["error"] : undefined;
-    return isObject(error) ? error : undefined;
-  } catch {
-    // Not JSON: the caller reports the status.
-    return undefined;
-  }
+  const error = parseObject(body)?.["error"];
+  return isObject(error) ? error : undefined;
 }
 
 function refusals(value: unknown): readonly Refusal[] | undefined {

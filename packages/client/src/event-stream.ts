@@ -3,8 +3,9 @@ import {
   DETAIL_EVENT_NAMES,
   type DetailEvent,
   EVENT_NAMES,
-  pause,
   type HubEvent,
+  parseObject,
+  pause,
   type World,
 } from "@roomhub/protocol";
 import { type HubConnection, openStream } from "./connection.ts";
@@ -201,13 +202,9 @@ function noData(): Error {
 /** An event, or undefined for a name unknown to this version. */
 function parseEvent(name: string | undefined, data: string): AnyEvent | undefined {
   if (name === undefined || !knownEvents.has(name)) return undefined;
-  try {
-    const event = JSON.parse(data) as AnyEvent | null;
-    return typeof event === "object" && event?.type === name ? event : undefined;
-  } catch {
-    // A proxy cut the event: the same as a missed one.
-    return undefined;
-  }
+  // An event that a proxy cut is the same as a missed one.
+  const event = parseObject(data);
+  return event?.["type"] === name ? (event as unknown as AnyEvent) : undefined;
 }
 
 function sendable(id: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import { normaliseRoomCode } from "@roomhub/protocol";
+import { normaliseRoomCode, percentDecoded } from "@roomhub/protocol";
 
 /** The text is not a valid hub URL or invitation. The message contains the text and what is expected. */
 export class InvalidHubUrlError extends Error {
@@ -43,7 +43,7 @@ export function parseInvite(text: string, defaultHubUrl: string): Invite {
   if (!/[./:]/.test(bare)) throw noRoom(bare);
   const url = parseUrl(bare);
   const segment = roomPath.exec(url.pathname)?.groups?.["room"] ?? watchedRoom(url);
-  const room = segment === undefined ? undefined : withoutQuotes(decoded(segment));
+  const room = segment === undefined ? undefined : withoutQuotes(percentDecoded(segment));
   if (room === undefined || !codeGrammar.test(room)) throw noRoomIn(bare, url, room);
   return { hubUrl: normaliseHubUrl(bare), room: normaliseRoomCode(room) };
 }
@@ -80,15 +80,6 @@ function noRoomIn(text: string, url: URL, room: string | undefined): InvalidHubU
  */
 function withoutQuotes(text: string): string {
   return text.replace(/#.*$/s, "").replace(/^[\s"'`‘’“”<]+|[\s"'`‘’“”>,;.]+$/gu, "");
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    // With a lone %, the segment is not a code either way.
-    return segment;
-  }
 }
 
 function parseUrl(text: string): URL {

@@ -81,7 +81,7 @@ export {
   RotateQuestion,
   USUAL_RIGHTS,
 } from "./key.ts";
-export { isObject, type JsonObject, parseObject } from "./json-object.ts";
+export { isObject, type JsonObject, parseJson, parseObject } from "./json-object.ts";
 export { isLiveAndReady } from "./live-and-ready.ts";
 export { AnthropicModel, AnthropicModelList, ModelEntry, ModelList } from "./model-list.ts";
 export {
@@ -175,7 +175,7 @@ export {
   type Surface,
   SURFACES,
 } from "./surface.ts";
-export { escapeUnprintable, isDeeperThan, printable, utf8Length } from "./text.ts";
+export { escapeUnprintable, isDeeperThan, percentDecoded, printable, utf8Length } from "./text.ts";
 export { findUsage, mergeUsage, readUsage, tokensPerSecond, type Usage } from "./usage.ts";
 export { type CountedResponse, estimatedTokens, isCharged, tokenCost } from "./token-cost.ts";
 export { systemWorld } from "./system-world.ts";

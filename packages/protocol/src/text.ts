@@ -53,6 +53,15 @@ export function escapeUnprintable(json: string): string {
   );
 }
 
+/** A text with percent-encoding, decoded; one with a `%` of its own stays as it is. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Length of `text` in UTF-8 bytes. */
 export function utf8Length(text: string): number {
   let bytes = 0;

@@ -1,3 +1,5 @@
+import { parseJson } from "./json-object.ts";
+
 /** Token counts reported by the provider; missing and invalid ones are absent. Contract §5. */
 export interface Usage {
   inputTokens?: number;
@@ -125,12 +127,7 @@ function findLast(text: string, key: string, read: (value: unknown) => Usage): U
 
 function parseObjectAt(text: string, start: number): unknown {
   const object = objectAt(text.slice(start, start + maxObjectLength));
-  if (object === undefined) return undefined;
-  try {
-    return JSON.parse(object) as unknown;
-  } catch {
-    return undefined; // not usage: the provider's free text
-  }
+  return object === undefined ? undefined : parseJson(object);
 }
 
 /** Scans from brace to brace, not by character: usage objects contain no strings with braces. */

@@ -1,5 +1,5 @@
 import { errorFromResponse, type Invite } from "@roomhub/client";
-import { createSseReader } from "@roomhub/protocol";
+import { createSseReader, parseJson, percentDecoded } from "@roomhub/protocol";
 import type { AnswerListener, SendMessages } from "./chat.ts";
 
 /** The name under which requests of this page are counted in an open room. */
@@ -35,18 +35,10 @@ function headOf(headers: Headers) {
   const isKnown = participantId !== null && model !== null;
   return {
     requestId: headers.get("x-request-id") ?? undefined,
-    from: isKnown ? { participantId: decoded(participantId), model: decoded(model) } : undefined,
+    from: isKnown
+      ? { participantId: percentDecoded(participantId), model: percentDecoded(model) }
+      : undefined,
   };
-}
-
-/** The hub encodes what is not ASCII. */
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    // A name with a percent sign of its own.
-    return value;
-  }
 }
 
 async function refusal(response: Response): Promise<Error> {
@@ -84,7 +76,7 @@ interface Content {
 }
 
 function readChunk(data: string, listener: AnswerListener): void {
-  const chunk = parsed(data) as
+  const chunk = parseJson(data) as
     | { choices?: { delta?: Content }[]; error?: { message?: unknown } }
     | undefined;
   if (chunk?.error !== undefined) throw new Error(String(chunk.error.message));
@@ -92,7 +84,7 @@ function readChunk(data: string, listener: AnswerListener): void {
 }
 
 function readCompletion(body: string, listener: AnswerListener): void {
-  const response = parsed(body) as { choices?: { message?: Content }[] } | undefined;
+  const response = parseJson(body) as { choices?: { message?: Content }[] } | undefined;
   readContent(response?.choices?.[0]?.message, listener);
 }
 
@@ -100,13 +92,4 @@ function readContent(content: Content | undefined, listener: AnswerListener): vo
   const reasoning = content?.reasoning_content ?? content?.reasoning;
   if (typeof reasoning === "string" && reasoning !== "") listener.onReasoning(reasoning);
   if (typeof content?.content === "string") listener.onText(content.content);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not JSON: there is nothing to show.
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
-import { isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
+import { isClientName, NAME_KEY_PREFIX, percentDecoded } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { waitingFor } from "../terminal/interactivity.ts";
@@ -150,11 +150,5 @@ async function readEnd(
 /** Decodes an `x-roomhub-…` header, in which the hub percent-encodes all but visible ASCII. Contract §4. */
 export function hubHeader({ headers }: Response, name: string): string | undefined {
   const value = headers.get(name);
-  if (value === null) return undefined;
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    // A bare % from something other than the hub.
-    return value;
-  }
+  return value === null ? undefined : percentDecoded(value);
 }

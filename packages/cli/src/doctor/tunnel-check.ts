@@ -1,5 +1,5 @@
 import { HubUnreachableError } from "@roomhub/client";
-import { ERROR_STATUS } from "@roomhub/protocol";
+import { ERROR_STATUS, parseObject } from "@roomhub/protocol";
 import { type Check, failed, type Finding, ok, skipped } from "./check.ts";
 
 /** Room codes contain letters and digits only, so no participant matches. */
@@ -44,11 +44,6 @@ function judge({ status, body }: { status: number; body: string }): Finding {
 }
 
 function codeIn(body: string): string | undefined {
-  try {
-    const { error } = JSON.parse(body) as { error?: { code?: unknown } };
-    return typeof error?.code === "string" ? error.code : undefined;
-  } catch {
-    // Not JSON, so not from a hub.
-    return undefined;
-  }
+  const { error } = (parseObject(body) ?? {}) as { error?: { code?: unknown } };
+  return typeof error?.code === "string" ? error.code : undefined;
 }

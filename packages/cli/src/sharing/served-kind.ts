@@ -1,4 +1,4 @@
-import { checkEndpoint, timeoutSignal } from "@roomhub/protocol";
+import { checkEndpoint, isObject, parseObject, timeoutSignal } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import type { ParticipantOptions } from "@roomhub/participant";
 import { safe } from "../terminal/text.ts";
@@ -95,12 +95,8 @@ function rootOf(baseUrl: string): string {
 }
 
 function pathsIn(listing: string): string[] {
-  try {
-    const { paths } = JSON.parse(listing) as { paths?: unknown };
-    return typeof paths === "object" && paths !== null ? Object.keys(paths) : [];
-  } catch {
-    return []; // a page, or nothing
-  }
+  const paths = parseObject(listing)?.["paths"];
+  return isObject(paths) ? Object.keys(paths) : [];
 }
 
 /** @returns the body, whatever the status; empty without a response in time */

@@ -1,3 +1,4 @@
+import { parseJson } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import { encodeRoom, type StoredRoom } from "../storage/room-store.ts";
 import type { StoredRegistration } from "../domain/stored-registration.ts";
@@ -63,12 +64,8 @@ export function decodePresence(text: string): HubPresence {
 }
 
 function decodeObject(text: string): object {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new Error("it is not JSON");
-  }
+  const value = parseJson(text);
+  if (value === undefined) throw new Error("it is not JSON");
   if (typeof value !== "object" || value === null) throw new Error("it is not an object");
   return value;
 }

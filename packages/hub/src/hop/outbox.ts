@@ -1,3 +1,5 @@
+import { parseObject } from "@roomhub/protocol";
+
 /** What is on the line: notes have a number, and each message says which number of the other side was heard last. */
 type Message<Notes> = Notes & { number?: number; heard: number };
 
@@ -86,10 +88,6 @@ export class Outbox<Notes extends object> {
 }
 
 function parsed<Notes>(line: string): Message<Notes> | undefined {
-  try {
-    const value = JSON.parse(line) as Partial<Message<Notes>> | null;
-    return typeof value?.heard === "number" ? (value as Message<Notes>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const message = parseObject(line);
+  return typeof message?.["heard"] === "number" ? (message as Message<Notes>) : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Limits, Timer, World } from "@roomhub/protocol";
+import { type Limits, parseJson, type Timer, type World } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../errors.ts";
 
@@ -167,17 +167,15 @@ class BodyReading {
 /** @throws HubError `invalid_json`, also for an empty one */
 export function jsonIn(body: Buffer): unknown {
   const text = body.toString("utf8");
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new HubError(
-      "invalid_json",
-      text === ""
-        ? "The request body is empty; it must be a JSON object."
-        : "The request body is not valid JSON.",
-      { hint: `In a shell, put it into single quotes: curl … -d '{"name":"lab"}'` },
-    );
-  }
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  throw new HubError(
+    "invalid_json",
+    text === ""
+      ? "The request body is empty; it must be a JSON object."
+      : "The request body is not valid JSON.",
+    { hint: `In a shell, put it into single quotes: curl … -d '{"name":"lab"}'` },
+  );
 }
 
 /** By the rule of `node:http`. HTTP/1.0 has no interim responses, RFC 9110 §10.1.1. */

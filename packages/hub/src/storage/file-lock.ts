@@ -1,3 +1,4 @@
+import { parseObject } from "@roomhub/protocol";
 import { createHash } from "node:crypto";
 import { constants, readFileSync } from "node:fs";
 import { readdir, readFile, rename } from "node:fs/promises";
@@ -159,18 +160,14 @@ function ownLockText({ bootId }: Machine): string {
 
 /** Undefined for a lock that was cut short: its process died while writing it. */
 function parseHolder(text: string): Holder | undefined {
-  try {
-    const { pid, startedAtMs, bootId } = JSON.parse(text) as { [Key in keyof Holder]?: unknown };
-    const isValid = Number.isSafeInteger(pid) && Number(pid) > 0 && Number.isFinite(startedAtMs);
-    if (!isValid) return undefined;
-    return {
-      pid: Number(pid),
-      startedAtMs: Number(startedAtMs),
-      bootId: typeof bootId === "string" ? bootId : undefined,
-    };
-  } catch {
-    return undefined;
-  }
+  const { pid, startedAtMs, bootId } = parseObject(text) ?? {};
+  const isValid = Number.isSafeInteger(pid) && Number(pid) > 0 && Number.isFinite(startedAtMs);
+  if (!isValid) return undefined;
+  return {
+    pid: Number(pid),
+    startedAtMs: Number(startedAtMs),
+    bootId: typeof bootId === "string" ? bootId : undefined,
+  };
 }
 
 function isRunning(holder: Holder, machine: Machine): boolean {

@@ -1,4 +1,9 @@
-import { Alias as AliasSchema, Key as KeySchema, Room as RoomSchema } from "@roomhub/protocol";
+import {
+  Alias as AliasSchema,
+  Key as KeySchema,
+  parseJson,
+  Room as RoomSchema,
+} from "@roomhub/protocol";
 import { type Alias, AliasTable, withoutChains } from "../domain/aliases/alias-table.ts";
 import { Bans } from "../domain/keys/bans.ts";
 import { KeyTable, noKeys, type RoomKey } from "../domain/keys/key-table.ts";
@@ -119,7 +124,7 @@ export function encodeRoom(room: StoredRoom): string {
 
 /** @throws Error with what is wrong and where, never with the text itself */
 export function decodeRoom(text: string): StoredRoom {
-  const entry = parseJson(text) as { version?: unknown; room?: unknown } | null;
+  const entry = jsonIn(text) as { version?: unknown; room?: unknown } | null;
   const result = storedRoom.safeParse(entry?.version === formatWithKeys ? entry.room : entry);
   if (result.success) return result.data;
   throw new Error(`${result.error.issues[0]?.path.map(String).join(".") ?? ""} is not valid`);
@@ -132,7 +137,7 @@ export function encodeRooms(rooms: readonly StoredRoom[]): string {
 
 /** @throws Error with what is wrong and where, never with the text itself */
 export function decodeRooms(text: string): StoredRoom[] {
-  const file = parseJson(text);
+  const file = jsonIn(text);
   if (typeof file !== "object" || file === null) throw new Error("it is not a roomhub state file");
   const { version, rooms } = file as { version?: unknown; rooms?: unknown };
   if (version !== formatVersion && version !== formatWithKeys)
@@ -143,13 +148,10 @@ export function decodeRooms(text: string): StoredRoom[] {
   throw new Error(path === "" ? "it holds no list of rooms" : `rooms.${path} is not valid`);
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // V8's message would repeat a piece of the file.
-    throw new Error("it is not JSON");
-  }
+function jsonIn(text: string): unknown {
+  const value = parseJson(text);
+  if (value === undefined) throw new Error("it is not JSON");
+  return value;
 }
 
 /** A room as it begins after a restart: without participants. Its password is checked elsewhere. */

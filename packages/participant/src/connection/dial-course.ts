@@ -1,5 +1,4 @@
-import { Elsewhere } from "@roomhub/protocol";
-import { jsonIn } from "./hub-verdict.ts";
+import { Elsewhere, parseJson } from "@roomhub/protocol";
 
 /** An address that a dial goes to. */
 export interface DialStop {
@@ -46,7 +45,7 @@ export class DialCourse {
 
   /** @returns undefined for a response that leads nowhere else */
   follow(status: number, body: string): Redirect | undefined {
-    const elsewhere = status === 421 ? Elsewhere.safeParse(jsonIn(body)).data : undefined;
+    const elsewhere = status === 421 ? Elsewhere.safeParse(parseJson(body)).data : undefined;
     if (elsewhere === undefined) return undefined;
     const { known, fence } = this.#options;
     const behind = fence.refusalOf(elsewhere.homeEpoch);

@@ -1,5 +1,5 @@
 import { isHubUnreachableError, RoomhubError } from "@roomhub/client";
-import { ErrorBody, JoinResponse, ParticipantSummary } from "@roomhub/protocol";
+import { ErrorBody, JoinResponse, parseJson, ParticipantSummary } from "@roomhub/protocol";
 import { CLOSE_CODES } from "@roomhub/tunnel";
 import type { ConnectionEvent } from "./connection-chart.ts";
 import type { StopReason } from "../notice.ts";
@@ -155,16 +155,7 @@ export function stale(reason: string): Verdict {
 
 /** @returns undefined for a proxy's error page */
 function hubErrorIn(body: string): ErrorBody["error"] | undefined {
-  return ErrorBody.safeParse(jsonIn(body)).data?.error;
-}
-
-/** @returns undefined for what is no JSON */
-export function jsonIn(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
+  return ErrorBody.safeParse(parseJson(body)).data?.error;
 }
 
 function refusal(stop: StopReason): Verdict {

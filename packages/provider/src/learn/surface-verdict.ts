@@ -1,4 +1,4 @@
-import type { CapabilityValue } from "@roomhub/protocol";
+import { type CapabilityValue, parseObject } from "@roomhub/protocol";
 
 const noSuchPath = /unexpected endpoint|invalid url \(|no route/i;
 const noSuchPathIn200 = /unexpected endpoint|invalid url|no route|not found/i;
@@ -49,13 +49,9 @@ export function mayBeErrorInDisguise(start: Buffer): boolean {
 /** Some servers refuse with status 200. Parsed only if the word is there, since every plain response passes here. */
 function isErrorInDisguise(text: string): boolean {
   if (!text.includes('"error"')) return false;
-  try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    return error !== undefined && error !== null;
-  } catch {
-    // A stream, or a response that is longer than any error.
-    return false;
-  }
+  // No object is a stream, or a response that is longer than any error.
+  const error = parseObject(text)?.["error"];
+  return error !== undefined && error !== null;
 }
 
 /** An HTML page does not name the request, whatever words it contains. */

@@ -1,4 +1,4 @@
-import { type JsonObject, serverRoot, type Timer } from "@roomhub/protocol";
+import { type JsonObject, parseJson, serverRoot, type Timer } from "@roomhub/protocol";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import { probeModels, type ProbeResult } from "../learn/probe.ts";
 import { type QueriedServer, type QueryResult, query, objectIn } from "../learn/query.ts";
@@ -253,14 +253,10 @@ function propsIn(properties: JsonObject): ServerProps | undefined {
 async function countBusySlots(place: SlotPlace): Promise<number | undefined> {
   const { head, body, problem } = await lookBelowRoot(place, "/slots");
   if (problem !== undefined || head?.status !== 200) return undefined;
-  try {
-    const slots: unknown = JSON.parse(body.toString("utf8"));
-    if (!Array.isArray(slots)) return undefined;
-    const entries = slots as ({ is_processing?: unknown } | null)[];
-    return entries.filter((slot) => slot?.is_processing === true).length;
-  } catch {
-    return undefined; // not a llama-server any more
-  }
+  const slots = parseJson(body.toString("utf8"));
+  if (!Array.isArray(slots)) return undefined;
+  const entries = slots as ({ is_processing?: unknown } | null)[];
+  return entries.filter((slot) => slot?.is_processing === true).length;
 }
 
 function lookBelowRoot(place: SlotPlace, path: string): Promise<QueryResult> {

@@ -1,3 +1,4 @@
+import { parseObject } from "@roomhub/protocol";
 import {
   closeSync,
   createReadStream,
@@ -192,15 +193,10 @@ function lastRecordIn(text: string): LastRecord | undefined {
 }
 
 function parseRecord(line: string): LastRecord | "gap" | undefined {
-  try {
-    const value = JSON.parse(line) as { id?: unknown; time?: unknown; gap?: unknown } | null;
-    if (typeof value?.gap === "object") return "gap";
-    if (typeof value?.id !== "string" || typeof value.time !== "string") return undefined;
-    return { id: value.id, day: value.time.slice(0, 10) };
-  } catch {
-    // Not a line of a recording.
-    return undefined;
-  }
+  const { id, time, gap } = parseObject(line) ?? {};
+  if (typeof gap === "object") return "gap";
+  if (typeof id !== "string" || typeof time !== "string") return undefined;
+  return { id, day: time.slice(0, 10) };
 }
 
 const maxCharacters = 4 * 1024 * 1024;

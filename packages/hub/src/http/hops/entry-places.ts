@@ -3,6 +3,8 @@ import {
   type ErrorCode,
   type FailurePayload,
   HOME_EPOCH_HEADER,
+  isObject,
+  parseObject,
   PIPE_HEADER,
 } from "@roomhub/protocol";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
@@ -314,13 +316,8 @@ function homeMoved(code: string): HubError {
 
 /** The error of a response that came too late to be one. */
 function refusalIn(body: string): HubError {
-  let error: { message?: unknown; code?: unknown; param?: unknown } = {};
-  try {
-    error = JSON.parse(body)?.error ?? {};
-  } catch {
-    // Nothing is known of it.
-  }
-  const { message, code, param } = error;
+  const error = parseObject(body)?.["error"];
+  const { message, code, param } = isObject(error) ? error : {};
   const known = typeof code === "string" && Object.hasOwn(ERROR_STATUS, code);
   return new HubError(
     known ? (code as ErrorCode) : "provider_error",

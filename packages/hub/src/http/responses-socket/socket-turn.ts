@@ -1,4 +1,10 @@
-import { createSseReader, type SseMessage } from "@roomhub/protocol";
+import {
+  createSseReader,
+  isObject,
+  parseJson,
+  parseObject,
+  type SseMessage,
+} from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { ClientResponse } from "../../inference/client-response.ts";
 import { lastEventEnd } from "../../inference/stream/event-boundary.ts";
@@ -92,7 +98,7 @@ export class SocketTurn implements ClientResponse {
   }
 
   #pass({ event, data }: SseMessage): void {
-    const isHalf = this.#mayBeHalf && !isJson(data);
+    const isHalf = this.#mayBeHalf && parseJson(data) === undefined;
     this.#mayBeHalf = false;
     if (data === "[DONE]" || isHalf) return;
     if (event === undefined ? terminalType.test(data) : terminalNames.has(event)) this.#note(data);
@@ -101,12 +107,9 @@ export class SocketTurn implements ClientResponse {
 
   /** Notes what the next turn needs of this one. */
   #note(data: string): void {
-    try {
-      const { type, response } = JSON.parse(data) as { type?: unknown; response?: unknown };
-      if (typeof type === "string" && terminalNames.has(type)) this.result = readResult(response);
-    } catch {
-      // Not JSON from the provider: the client gets it unchanged, and cannot continue from it.
-    }
+    // From what is not JSON, the client cannot continue; it gets it unchanged.
+    const { type, response } = parseObject(data) ?? {};
+    if (typeof type === "string" && terminalNames.has(type)) this.result = readResult(response);
   }
 
   /** A response that is not a stream, or the provider's own refusal. */
@@ -174,26 +177,12 @@ export class SocketTurn implements ClientResponse {
   }
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** @throws HubError `provider_invalid_response` for what is no response, or not finished */
 function parseResponse(text: string): { response: unknown; status: string } {
-  try {
-    const response: unknown = JSON.parse(text);
-    const status = (response as { status?: unknown } | null)?.status;
-    if (status === "completed" || status === "incomplete" || status === "failed") {
-      return { response, status };
-    }
-  } catch {
-    // Not JSON is no response either.
-  }
+  const response = parseObject(text);
+  const status = response?.["status"];
+  if (status === "completed" || status === "incomplete" || status === "failed")
+    return { response, status };
   throw new HubError(
     "provider_invalid_response",
     "The provider's output is not a response object.",
@@ -201,7 +190,7 @@ function parseResponse(text: string): { response: unknown; status: string } {
 }
 
 function readResult(response: unknown): TurnResult | undefined {
-  const { id, output } = response as { id?: unknown; output?: unknown };
+  const { id, output } = isObject(response) ? response : {};
   if (typeof id !== "string" || !Array.isArray(output)) return undefined;
   return { responseId: id, output: Buffer.from(JSON.stringify(output)).subarray(1, -1) };
 }

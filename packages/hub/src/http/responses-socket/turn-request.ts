@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type Limits } from "@roomhub/protocol";
+import { isObject, type JsonObject, type Limits, parseJson } from "@roomhub/protocol";
 import { crc32 } from "node:zlib";
 import { HubError } from "../../errors.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
@@ -65,13 +65,9 @@ export function readTurnMessage(message: Buffer): TurnMessage {
 }
 
 function parseMessage(message: Buffer): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(message.toString("utf8"));
-  } catch {
-    throw new HubError("invalid_json", "The message is not valid JSON.");
-  }
+  const value = parseJson(message.toString("utf8"));
   if (isObject(value)) return value;
+  if (value === undefined) throw new HubError("invalid_json", "The message is not valid JSON.");
   throw new HubError("invalid_type", "The message must be a JSON object.");
 }
 

@@ -1,4 +1,4 @@
-import { SESSION_HEADERS, isObject } from "@roomhub/protocol";
+import { isObject, parseObject, SESSION_HEADERS } from "@roomhub/protocol";
 import { type JsonMember, valueOf } from "../json/json-scan.ts";
 
 /** Longer values are no session's name. Contract §3, "Conversations". */
@@ -26,20 +26,12 @@ export function namedSession(
 /** Claude Code's `metadata.user_id`: JSON with a `session_id`, or a text that ends in `_session_<uuid>`. */
 export function sessionIn(metadata: JsonMember | undefined): string | undefined {
   const value = metadata === undefined ? undefined : valueOf(metadata);
-  const userId = fieldOf(value, "user_id");
+  const userId = isObject(value) ? value["user_id"] : undefined;
   if (typeof userId !== "string") return undefined;
   const ending = /_session_([0-9a-fA-F-]{36})$/.exec(userId)?.[1];
   if (ending !== undefined) return ending;
-  try {
-    const session = fieldOf(JSON.parse(userId) as unknown, "session_id");
-    return typeof session === "string" ? session : undefined;
-  } catch {
-    return undefined; // a plain user id
-  }
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return isObject(value) ? value[name] : undefined;
+  const session = parseObject(userId)?.["session_id"];
+  return typeof session === "string" ? session : undefined;
 }
 
 function isSession(value: string | undefined): value is string {

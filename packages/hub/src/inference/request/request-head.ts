@@ -1,3 +1,4 @@
+import { parseJson } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "../json/json-scan.ts";
 import { type Checksum, PromptBorders } from "./prompt-borders.ts";
@@ -130,12 +131,8 @@ export class RequestBodyReader {
   /** `null`, `"text"` and `1` are JSON, and yet nothing to read a model from. */
   #isScalar(): boolean {
     if (this.#length > maxScalarBytes) return false;
-    try {
-      const value: unknown = JSON.parse(Buffer.concat(this.#chunks).toString("utf8"));
-      return typeof value !== "object" || value === null;
-    } catch {
-      return false; // not JSON at all, which is what will be said
-    }
+    const value = parseJson(Buffer.concat(this.#chunks).toString("utf8"));
+    return value !== undefined && (typeof value !== "object" || value === null);
   }
 }
 

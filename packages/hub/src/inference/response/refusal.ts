@@ -1,4 +1,4 @@
-import type { ErrorShape } from "@roomhub/protocol";
+import { type ErrorShape, isObject, parseObject } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { isClientMistake } from "./client-mistake.ts";
 
@@ -78,22 +78,21 @@ const noShape = { isOpenAiShape: false, isAnthropicShape: false };
 
 /** @param text - already scrubbed of the participant's secrets */
 export function readProviderError(text: string): ProviderError {
-  try {
-    const { type, error, message } = JSON.parse(text) as Record<string, unknown>;
-    if (typeof error === "string") return { message: error, code: undefined, ...noShape };
-    if (typeof error === "object" && error !== null) {
-      const inside = error as { message?: unknown; code?: unknown; type?: unknown };
-      const isError = typeof inside.message === "string";
-      return {
-        message: typeof inside.message === "string" ? inside.message : undefined,
-        code: typeof inside.code === "string" && inside.code !== "" ? inside.code : undefined,
-        isOpenAiShape: isError,
-        isAnthropicShape: isError && type === "error" && typeof inside.type === "string",
-      };
-    }
-    const flat = typeof message === "string" ? message : undefined;
-    return { message: flat, code: undefined, ...noShape };
-  } catch {
-    return { message: undefined, code: undefined, ...noShape }; // HTML or nothing: the hub has words of its own
+  // HTML or nothing has no fields: the hub has words of its own.
+  const { type, error, message } = parseObject(text) ?? {};
+  if (typeof error === "string") return { message: error, code: undefined, ...noShape };
+  if (isObject(error)) {
+    const isError = typeof error["message"] === "string";
+    return {
+      message: textOf(error["message"]),
+      code: textOf(error["code"]) || undefined,
+      isOpenAiShape: isError,
+      isAnthropicShape: isError && type === "error" && typeof error["type"] === "string",
+    };
   }
+  return { message: textOf(message), code: undefined, ...noShape };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }

@@ -1,4 +1,4 @@
-import { type StreamMarker, mergeUsage, type Usage } from "@roomhub/protocol";
+import { mergeUsage, parseJson, type StreamMarker, type Usage } from "@roomhub/protocol";
 import { firstEventEnd, lastEventEnd } from "./event-boundary.ts";
 import { editEvents, mayNeedEdits, noEdits, type StreamEdits } from "./event-edits.ts";
 import { eventData, FirstContent } from "./first-content.ts";
@@ -225,11 +225,5 @@ function isWholeEvent(bytes: Buffer): boolean {
 }
 
 function isWholeData(data: string): boolean {
-  if (data === "[DONE]") return true;
-  try {
-    JSON.parse(data);
-    return true;
-  } catch {
-    return false; // cut in the middle
-  }
+  return data === "[DONE]" || parseJson(data) !== undefined;
 }

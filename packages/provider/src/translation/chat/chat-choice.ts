@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@roomhub/protocol";
+import { isObject, type JsonObject, parseJson } from "@roomhub/protocol";
 import { fieldsOf, textOf } from "./provider-field.ts";
 import { isAbsent } from "../read-field.ts";
 import type { ReasoningField } from "./chat-message.ts";
@@ -157,19 +157,11 @@ export class NotChatError extends Error {
 
 /** @param body - the provider's, of status 2xx; @throws NotChatError */
 export function parseChatCompletion(body: Buffer): ChatChoice {
-  const choice = readChatCompletion(parse(body));
+  const choice = readChatCompletion(parseJson(body.toString("utf8")));
   if (choice !== undefined) return choice;
   throw new NotChatError(
     "The provider's response has no choices[0].message, so it is not a chat completion. Check that its base URL points to an OpenAI-compatible server.",
   );
-}
-
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8")) as unknown;
-  } catch {
-    return undefined; // no JSON is no chat completion either
-  }
 }
 
 /** The probability of a token, as Open Responses 2026-04-24 has it: every key is required. */

@@ -1,5 +1,11 @@
 import { StringDecoder } from "node:string_decoder";
-import { createSseReader, type SseMessage, type SseReader, isObject } from "@roomhub/protocol";
+import {
+  createSseReader,
+  isObject,
+  parseJson,
+  type SseMessage,
+  type SseReader,
+} from "@roomhub/protocol";
 import { type ChatChoice, readChatChunk } from "./chat-choice.ts";
 import type { ReasoningField } from "./chat-message.ts";
 import { fieldsOf, textOf } from "./provider-field.ts";
@@ -116,7 +122,7 @@ export class ChatStream {
     // Some servers keep the connection alive with empty events.
     if (this.#state !== "open" || data === "") return;
     if (data.trim() === "[DONE]") return this.#finish();
-    const value = parse(data);
+    const value = parseJson(data);
     const error = providerErrorIn(value ?? data, event);
     if (error !== undefined) return this.#fail(error);
     // A last event that was cut off proves nothing about the ones before it.
@@ -150,14 +156,6 @@ export class ChatStream {
 
   #break(): void {
     if (this.#state === "open") this.#state = "broken";
-  }
-}
-
-function parse(data: string): unknown {
-  try {
-    return JSON.parse(data) as unknown;
-  } catch {
-    return undefined; // the caller knows what that means where it stands
   }
 }
 
