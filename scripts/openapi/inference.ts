@@ -3,6 +3,7 @@ import { bodyErrors, isRoutingError, routedErrors } from "./errors.ts";
 import { type Success, json, type Operation, type Parameter } from "./operation.ts";
 
 const openai = "https://platform.openai.com/docs/api-reference";
+const cohere = "https://docs.cohere.com/reference/rerank";
 const anthropic = "https://docs.claude.com/en/api";
 
 /** What a surface is called, by its path. */
@@ -36,6 +37,22 @@ const surfaces: Readonly<Record<string, { id: string; summary: string; manual: s
     id: "createEmbedding",
     summary: "OpenAI embeddings",
     manual: `${openai}/embeddings/create`,
+  },
+  rerank: { id: "rerank", summary: "Reranking", manual: cohere },
+  "v2/rerank": {
+    id: "rerankV2",
+    summary: "Reranking, as Cohere's client sends it",
+    manual: cohere,
+  },
+  "audio/speech": {
+    id: "createSpeech",
+    summary: "OpenAI speech",
+    manual: `${openai}/audio/createSpeech`,
+  },
+  "images/generations": {
+    id: "createImage",
+    summary: "OpenAI image generation",
+    manual: `${openai}/images/create`,
   },
   messages: {
     id: "createMessage",
@@ -94,15 +111,21 @@ function forwardedHeader(name: string): Parameter {
 
 /** Both spellings of a room's base URL. */
 function both(method: string, path: string): string[] {
-  return [`${method} /rooms/:code/v1/${path}`, `${method} /v1/rooms/:code/${path}`];
+  const below = path.startsWith("v2/") ? path : `v1/${path}`;
+  return [`${method} /rooms/:code/${below}`, `${method} /v1/rooms/:code/${path}`];
 }
 
-function relayed(canStream: boolean, added: readonly string[] = []): Success {
+function relayed(
+  canStream: boolean,
+  added: readonly string[] = [],
+  content?: Surface["content"],
+): Success {
   return {
     description: "The provider's own status and body.",
     content: {
       "application/json": "AnyObject",
       ...(canStream ? { "text/event-stream": "EventStream" } : {}),
+      ...(content === undefined ? {} : { "audio/*": "Sound" }),
     },
     headers: [...servedBy, ...added],
   };
@@ -121,7 +144,9 @@ function ofSurface(surface: Surface): Operation {
         ? [requireHeader, ...forwarded, ...forwardedToAnthropic]
         : [requireHeader, ...forwarded],
     body: "InferenceRequest",
-    successes: { 200: relayed(surface.marker !== "none", addedHeaders[surface.path]) },
+    successes: {
+      200: relayed(surface.marker !== "none", addedHeaders[surface.path], surface.content),
+    },
     errors: [
       ...bodyErrors,
       "room_not_found",

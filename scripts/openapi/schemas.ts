@@ -146,6 +146,7 @@ const named: Record<string, z.ZodType> = {
   InferenceRequest,
   AnyObject: z.looseObject({}),
   EventStream: z.string(),
+  Sound: z.string(),
   Error: ErrorBody,
   AnthropicError,
   Refusal,

@@ -558,6 +558,7 @@ const checks: Record<LimitName, Check> = {
   keepaliveCommentMs: { testedIn: "packages/hub/src/inference/response/delivery.test.ts" },
   earlyCommitMs: { testedIn: "packages/hub/src/inference/response/delivery.test.ts" },
   informationalMs: { testedIn: "packages/hub/src/inference/response/delivery.test.ts" },
+  mediaResponseBytes: { testedIn: "tests/system/surfaces.test.ts" },
   loadingMs: { testedIn: "packages/provider/src/readiness/server-readiness.test.ts" },
   connectMs: { testedIn: "packages/provider/src/call/provider-client.test.ts" },
   resumeLogBytes: { testedIn: "packages/tunnel/src/back-pressure.test.ts" },

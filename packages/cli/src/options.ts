@@ -1,3 +1,4 @@
+import { servesArgument } from "./sharing/served-surfaces.ts";
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import {
   isClientName,
@@ -154,6 +155,7 @@ function hubUrlArgument(text: string): string {
 /** How a participant serves requests, whether an agent or the hub calls its endpoint. */
 export interface ServingOptionValues {
   context?: number;
+  serves?: ReturnType<typeof servesArgument>;
   maxConcurrency?: number;
   responses?: SurfaceMode;
   messages?: SurfaceMode;
@@ -165,6 +167,11 @@ export function addServingOptions(command: Command): Command {
       "--context <tokens>",
       "tokens that the model takes, if fewer than reported",
       positiveArgument,
+    )
+    .option(
+      "--serves <surfaces>",
+      "what the model server has, as chat,speech (default: what it shows)",
+      servesArgument,
     )
     .option("--max-concurrency <number>", "maximum concurrent requests", positiveArgument)
     .addOption(

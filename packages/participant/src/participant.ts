@@ -1,4 +1,4 @@
-import { PAUSED_REASON, type Timer } from "@roomhub/protocol";
+import { PAUSED_REASON, RARE_CAPABILITIES, type Timer } from "@roomhub/protocol";
 import { type ModelServerOptions, ProviderClient, responseSecretsOf } from "@roomhub/provider";
 import type { TunnelStatus } from "@roomhub/tunnel";
 import type { ConnectionState } from "./connection/connection-chart.ts";
@@ -54,6 +54,11 @@ export function createParticipant(
 ): Participant {
   return new TunnelParticipant(readOptions(options));
 }
+
+/** That this agent takes requests of these surfaces, of which an older one knows nothing. */
+const announced: Record<string, string> = Object.fromEntries(
+  [...RARE_CAPABILITIES].map((name) => [name, "unknown"]),
+);
 
 class TunnelParticipant implements Participant {
   readonly #settings: Settings;
@@ -186,7 +191,7 @@ class TunnelParticipant implements Participant {
   }
 
   #capabilities(): Record<string, string> {
-    return { ...this.#settings.capabilities, ...this.#served.server.capabilities };
+    return { ...announced, ...this.#settings.capabilities, ...this.#served.server.capabilities };
   }
 
   #setPaused(isPaused: boolean): void {

@@ -23,6 +23,7 @@ const countedContent: Readonly<Record<StreamMarker, RegExp>> = {
   none: new RegExp(GENERATED_CONTENT.none, "g"),
   responses: new RegExp(GENERATED_CONTENT.responses, "g"),
   messages: new RegExp(GENERATED_CONTENT.messages, "g"),
+  media: new RegExp(GENERATED_CONTENT.media, "g"),
 };
 
 /** By path; requests that only read generate nothing. */

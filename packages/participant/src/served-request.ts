@@ -73,6 +73,11 @@ const refusedRequest: RequestBodyHandler = {
   onDrain() {},
 };
 
+/** Whether a response may repeat a secret: in sound or a picture, the same bytes mean nothing. */
+function isText({ "content-type": type = "" }: ResponseHead["headers"]): boolean {
+  return !/^(?:audio|video|image)\/|^application\/(?:octet-stream|ogg)\b/i.test(type);
+}
+
 /** Serves one request of the hub from the provider, or refuses it without opening a socket. */
 export function serveRequest(request: IncomingRequest, deps: ServeDeps): RequestBodyHandler {
   const { method, path } = request.head;
@@ -219,7 +224,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     if (status >= 400) this.#outcome = "failed";
     const passing = this.#deps.heads.toHub(headers);
     const { inErrors, inResponses } = this.#deps.secrets;
-    const secrets = status >= 400 ? inErrors : inResponses;
+    const secrets = status >= 400 ? inErrors : isText(headers) ? inResponses : undefined;
     if (secrets === undefined) return this.#request.responder.head({ status, headers: passing });
     this.#scrubber = new ResponseScrubber(secrets);
     this.#request.responder.head({ status, headers: scrubHeaders(passing, secrets) });

@@ -25,5 +25,8 @@ export const Capabilities = z.looseObject({
   responsesCompact: CapabilityValue.optional(),
   /** Has `POST /responses/input_tokens`. */
   responsesInputTokens: CapabilityValue.optional(),
+  rerank: CapabilityValue.optional(),
+  audioSpeech: CapabilityValue.optional(),
+  imageGenerations: CapabilityValue.optional(),
 });
 export type Capabilities = z.infer<typeof Capabilities>;

@@ -16,6 +16,10 @@ export const Metrics = z.object({
   totalTokens: z.int().min(0).optional(),
   /** of the prompt, from the provider's cache; part of `inputTokens` */
   cachedInputTokens: z.int().min(0).optional(),
+  /** of sound that the provider reports to have transcribed */
+  audioSeconds: z.number().optional(),
+  /** pictures in the response */
+  images: z.int().min(0).optional(),
   /** outputTokens per second of `durationMs` */
   tokensPerSecond: z.number().optional(),
 });

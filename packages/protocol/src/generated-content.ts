@@ -19,6 +19,8 @@ const responsesField = "delta";
 const messagesFields = ["text", "thinking", "partial_json"];
 /** A content block that calls a tool (`tool_use`, `server_tool_use`) has the tool's name from the start. */
 const toolBlock = "tool_use";
+/** Keys of an event with a piece of a transcript, of sound, or a picture. */
+const mediaFields = ["delta", "text", "audio", "b64_json"];
 
 /**
  * Whether an event carries generated content of any kind: text, reasoning, a tool call. A role-only chunk,
@@ -36,6 +38,8 @@ export function hasGeneratedContent(
       return String(event["type"]).endsWith(".delta") && isFilled(event[responsesField]);
     case "messages":
       return isFilledBlock(event);
+    case "media":
+      return hasFilled(event, mediaFields);
   }
 }
 
@@ -78,6 +82,7 @@ export const GENERATED_CONTENT: Readonly<Record<StreamMarker, RegExp>> = {
   chat: chatPattern,
   none: chatPattern,
   responses: new RegExp(`${keyIn([responsesField])}${colon}${filledString}`),
+  media: new RegExp(`${keyIn(mediaFields)}${colon}${filledString}`),
   messages: new RegExp(
     `${keyIn(messagesFields)}${colon}${filledString}|"type"${colon}"[a-z_]{0,32}${toolBlock}"`,
   ),

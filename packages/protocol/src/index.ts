@@ -172,12 +172,22 @@ export {
   type ErrorShape,
   InferenceProtocol,
   type StreamMarker,
+  RARE_CAPABILITIES,
+  SURFACE_WORDS,
   type Surface,
   SURFACES,
+  type SurfaceWord,
 } from "./surface.ts";
 export { escapeUnprintable, isDeeperThan, percentDecoded, printable, utf8Length } from "./text.ts";
-export { findUsage, mergeUsage, readUsage, tokensPerSecond, type Usage } from "./usage.ts";
 export { type CountedResponse, estimatedTokens, isCharged, tokenCost } from "./token-cost.ts";
+export {
+  findUsage,
+  mergeUsage,
+  isDuration,
+  readUsage,
+  tokensPerSecond,
+  type Usage,
+} from "./usage.ts";
 export { systemWorld } from "./system-world.ts";
 export {
   pause,

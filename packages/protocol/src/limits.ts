@@ -274,6 +274,7 @@ export const LIMITS = defineLimits({
   streamIdleMs: { default: 300_000, unit: "ms", what: "time between two bytes of a response" },
   requestMs: { default: 1_800_000, unit: "ms", what: "a whole request, all attempts" },
   responseBodyBytes: { default: 64 * mib, unit: "bytes", what: "a non-streamed response" },
+  mediaResponseBytes: { default: 512 * mib, unit: "bytes", what: "a response of sound or text" },
   eventHoldBytes: {
     default: 16 * kib,
     unit: "bytes",

@@ -1,35 +1,59 @@
 import { z } from "zod";
 
-/** The word events use for an inference surface. Interface §6; the last three are additions of contract §5. */
+/** The word events use for an inference surface. Interface §6; those behind the first two are additions of contract §5. */
 export const InferenceProtocol = z.enum([
   "openResponses",
   "chatCompletions",
   "embeddings",
   "completions",
   "messages",
+  "rerank",
+  "audioSpeech",
+  "imageGenerations",
 ]);
 export type InferenceProtocol = z.infer<typeof InferenceProtocol>;
 
+/** What people call each surface, on the command line and in sentences. */
+export const SURFACE_WORDS = {
+  chatCompletions: "chat",
+  openResponses: "responses",
+  completions: "completions",
+  embeddings: "embeddings",
+  messages: "messages",
+  rerank: "rerank",
+  audioSpeech: "speech",
+  imageGenerations: "images",
+} as const satisfies Record<InferenceProtocol, string>;
+export type SurfaceWord = (typeof SURFACE_WORDS)[InferenceProtocol];
+
 /**
- * What marks the end of a stream: `[DONE]` or a finish reason, a terminal event of Responses, or the `message_stop` of
- * Anthropic's messages. Contract §4.
+ * What marks the end of a stream: `[DONE]` or a finish reason, a terminal event of Responses, the `message_stop` of
+ * Anthropic's messages, or the terminal event of a stream of sound, pictures or a transcript. Contract §4.
  */
-export type StreamMarker = "chat" | "responses" | "messages" | "none";
+export type StreamMarker = "chat" | "responses" | "messages" | "media" | "none";
 
 /** The shape of an error: OpenAI's `{error}` or Anthropic's `{type: "error", error}`. Contract §4. */
 export type ErrorShape = "openai" | "anthropic";
 
 export interface Surface {
   protocol: InferenceProtocol;
-  /** Relative to the room's base URL and to the provider's. */
+  /** Relative to the room's base URL and to the provider's; `v2/…` to the URL above these. */
   path: string;
+  /** of a response that is a stream */
   marker: StreamMarker;
   errorShape: ErrorShape;
   /** The key of a participant's capabilities for this operation. */
-  capability: string;
+  capability: InferenceProtocol | "responsesCompact" | "responsesInputTokens";
+  /** What a response may be beside JSON and a stream; its bytes are passed as they are. */
+  content: "audio" | undefined;
+  /**
+   * Few model servers have it: an agent announces it, `*` goes to participants that are known to have it, and only the
+   * response says whether it is a stream.
+   */
+  isRare: boolean;
 }
 
-/** Every inference operation relayed with a JSON body. Add a row for a new one. */
+/** Every inference operation that is relayed. Add a row for a new one. */
 export const SURFACES: readonly Surface[] = [
   row("chatCompletions", "chat/completions", "chat"),
   row("openResponses", "responses", "responses"),
@@ -39,7 +63,16 @@ export const SURFACES: readonly Surface[] = [
   row("embeddings", "embeddings", "none"),
   row("messages", "messages", "messages", "anthropic"),
   row("messages", "messages/count_tokens", "none", "anthropic"),
+  rare("rerank", "rerank", "none"),
+  rare("rerank", "v2/rerank", "none"),
+  { ...rare("audioSpeech", "audio/speech", "media"), content: "audio" },
+  rare("imageGenerations", "images/generations", "media"),
 ];
+
+/** See {@link Surface.isRare}. */
+export const RARE_CAPABILITIES: ReadonlySet<string> = new Set(
+  SURFACES.filter(({ isRare }) => isRare).map(({ capability }) => capability),
+);
 
 function row(
   protocol: InferenceProtocol,
@@ -47,5 +80,10 @@ function row(
   marker: StreamMarker,
   errorShape: ErrorShape = "openai",
 ): Surface {
-  return { protocol, path, marker, errorShape, capability: protocol };
+  const rest = { content: undefined, isRare: false } as const;
+  return { protocol, path, marker, errorShape, capability: protocol, ...rest };
+}
+
+function rare(protocol: InferenceProtocol, path: string, marker: StreamMarker): Surface {
+  return { ...row(protocol, path, marker), isRare: true };
 }

@@ -27,6 +27,7 @@ export interface CountedResponse {
 export function tokenCost(surface: Surface, counted: CountedResponse): number {
   if (!isCharged(surface)) return 0;
   const { requestBytes, usage, contentEvents, responseBytes, isWhole } = counted;
+  if (surface.isRare) return reportedTokens(usage);
   const estimatedInput = estimatedTokens(requestBytes);
   const hasText = surface.protocol !== "embeddings";
   const estimatedOutput = hasText ? (contentEvents ?? estimatedTokens(responseBytes)) : 0;
@@ -34,6 +35,11 @@ export function tokenCost(surface: Surface, counted: CountedResponse): number {
   const total = Math.max(inputTokens + outputTokens, totalTokens);
   // Usage at the beginning of a stream does not include its end.
   return isWhole ? total : Math.max(total, estimatedInput + estimatedOutput);
+}
+
+/** Bytes of sound and pictures say nothing about tokens. */
+function reportedTokens({ inputTokens = 0, outputTokens = 0, totalTokens = 0 }: Usage): number {
+  return Math.max(inputTokens + outputTokens, totalTokens);
 }
 
 /** Counting the tokens of a prompt costs none. */

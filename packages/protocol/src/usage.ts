@@ -7,6 +7,10 @@ export interface Usage {
   totalTokens?: number;
   /** Prompt tokens that the provider took from its cache. Part of `inputTokens`. */
   cachedInputTokens?: number;
+  /** of sound, where the provider counts those */
+  audioSeconds?: number;
+  /** pictures in the response */
+  images?: number;
   /** ms that the provider says it took to process the other prompt tokens */
   promptMs?: number;
 }
@@ -23,6 +27,7 @@ export function readUsage(value: unknown): Usage {
   // Zeros at the start of a messages stream are placeholders for unknown counts.
   if (inputTokens === 0 && outputTokens === 0 && "input_tokens" in counts) return {};
   const usage = usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
+  if (isDuration(counts["seconds"])) usage.audioSeconds = counts["seconds"];
   return withCached(usage, cachedTokens(counts));
 }
 
@@ -46,6 +51,11 @@ function cachedTokens(counts: Record<string, unknown>): number | undefined {
 function withCached(usage: Usage, cachedInputTokens: number | undefined): Usage {
   if (cachedInputTokens !== undefined) usage.cachedInputTokens = cachedInputTokens;
   return usage;
+}
+
+/** Of sound, in seconds: `usage.seconds`, and the `duration` of a verbose transcription. */
+export function isDuration(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0;
 }
 
 function withPromptMs(usage: Usage, promptMs: unknown): Usage {

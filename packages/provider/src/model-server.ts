@@ -1,4 +1,11 @@
-import { type JsonObject, LIMITS, systemWorld, type World } from "@roomhub/protocol";
+import {
+  type JsonObject,
+  LIMITS,
+  serverRoot,
+  SURFACES,
+  systemWorld,
+  type World,
+} from "@roomhub/protocol";
 import { discoverCapabilities } from "./learn/capabilities.ts";
 import { FieldSink } from "./learn/field-sink.ts";
 import { FactsWatch, type KnownFacts } from "./learn/facts-watch.ts";
@@ -73,15 +80,9 @@ const fingerprintField = /"system_fingerprint": ?"([^"]{1,256})"/;
 const modelField = /"model": ?"([^"\\]{1,256})"/;
 
 /** The operations whose responses show what the server has. */
-const surfaces: Readonly<Record<string, CapabilityName>> = {
-  "/responses": "openResponses",
-  "/chat/completions": "chatCompletions",
-  "/embeddings": "embeddings",
-  "/completions": "completions",
-  "/messages": "messages",
-  "/responses/compact": "responsesCompact",
-  "/responses/input_tokens": "responsesInputTokens",
-};
+const surfaces = new Map<string, CapabilityName>(
+  SURFACES.map(({ path, capability }) => [`/${path}`, capability]),
+);
 
 /** Surfaces that a server's chat can serve. */
 const translations: Partial<Record<CapabilityName, SurfaceTranslation>> = {
@@ -214,7 +215,7 @@ export class ModelServer {
 
   /** Starts a request. `sink` gets one response, as from `ProviderClient.call`, however many requests that takes. */
   call(request: ModelServerRequest, sink: ProviderSink): ProviderCall {
-    const toServer = { ...request, baseUrl: this.#options.baseUrl };
+    const toServer = { ...request, ...this.#placeOf(request.path) };
     if (request.method === "POST" && request.path === "/messages/count_tokens") {
       return new CountTokensCall(toServer, sink, {
         send: this.#send,
@@ -223,7 +224,7 @@ export class ModelServer {
         maxBodyBytes: this.#maxTranslatedBytes,
       });
     }
-    const surface = request.method === "POST" ? surfaces[request.path] : undefined;
+    const surface = request.method === "POST" ? surfaces.get(request.path) : undefined;
     if (surface === undefined) return this.#send(toServer, sink);
     const knowledge = this.#knowledge;
     const translation = translations[surface];
@@ -237,6 +238,15 @@ export class ModelServer {
       });
     }
     return this.#send(toServer, new LearningSink(sink, surface, knowledge));
+  }
+
+  /** Where a path is at the server. Its version 2 of reranking is beside version 1, which serves the same where there is none. */
+  #placeOf(path: string): { baseUrl: string; path: string } {
+    const { baseUrl } = this.#options;
+    if (!path.startsWith("/v2/")) return { baseUrl, path };
+    return this.#knowledge.native("rerankV2") === "supported"
+      ? { baseUrl: serverRoot(baseUrl), path }
+      : { baseUrl, path: path.slice("/v2".length) };
   }
 
   #mayGoToChat(translation: SurfaceTranslation): boolean {

@@ -97,7 +97,7 @@ test("a model of a llama-server for embeddings joins without chat, and the line 
     capabilities: { embeddings: "supported", chatCompletions: "unsupported" },
   });
   expect(world.stderr.text).toContain(
-    "Sharing bge-m3 from llama.cpp as ana-bge-m3, for embeddings alone\n",
+    "Sharing bge-m3 from llama.cpp as ana-bge-m3, for embeddings\n",
   );
 });
 

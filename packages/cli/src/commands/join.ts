@@ -36,6 +36,7 @@ import {
   readPassword,
 } from "../secrets.ts";
 import type { ParticipantOptions } from "@roomhub/participant";
+import { servingText } from "../sharing/served-surfaces.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { safe } from "../terminal/text.ts";
 
@@ -158,7 +159,6 @@ async function resolveParticipants(
   };
   const roomName = room.name === undefined ? "" : ` (${safe(room.name)})`;
   say(`Joining room ${safe(invite.room)}${roomName} at ${invite.hubUrl}`);
-
   const { nickname = context.userName, ownFirst, tunnelMask, specs } = options;
   const config = { ...options.config, ...servingConfig(options) };
   const budget = budgetOf(context, options);
@@ -171,7 +171,7 @@ async function resolveParticipants(
       return free;
     };
     const id = options.id ?? nextId();
-    const part = traits.capabilities === undefined ? "" : ", for embeddings alone";
+    const part = servingText(options.serves ?? traits.capabilities);
     say(`Sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(id)}${part}`);
     return {
       ...invite,
@@ -180,8 +180,7 @@ async function resolveParticipants(
       nickname,
       model,
       endpoint,
-      ...{ password: room.password, key },
-      context: options.context,
+      ...{ password: room.password, key, context: options.context },
       ownFirst,
       tunnelMask,
       specs,
@@ -189,6 +188,7 @@ async function resolveParticipants(
       headers,
       authHeaders,
       ...traits,
+      ...(options.serves && { capabilities: options.serves }),
       budget,
       // Only a lone default model follows its server: several could end up as the same model.
       followModel: requested.models.length === 0 && models.length === 1,

@@ -105,6 +105,7 @@ async function addEndpoint(
     options.model === undefined
       ? await firstModel(context, endpoint, authHeaders, interactivity)
       : { model: options.model };
+  const serves = options.serves ?? capabilities;
   const invite = await chooseRoom(context, { given: options.room?.trim(), hubUrl }, interactivity);
   const room = await queryRoom(context, invite, password, interactivity);
   const nickname = options.nickname ?? context.userName;
@@ -119,7 +120,7 @@ async function addEndpoint(
       ...(Object.keys(authHeaders).length === 0 ? {} : { authHeaders }),
       ...(Object.keys(config).length === 0 ? {} : { config }),
       ...(options.context === undefined ? {} : { context: options.context }),
-      ...(capabilities === undefined ? {} : { capabilities }),
+      ...(serves === undefined ? {} : { capabilities: serves }),
     },
     { token: await knownToken(tokens.find(id), invite) },
   );

@@ -1,8 +1,10 @@
-import type {
+import {
   InferenceProtocol,
-  RouteCandidate,
-  RouteExplanation,
-  RouteVerdict,
+  type RouteCandidate,
+  type RouteExplanation,
+  type RouteVerdict,
+  SURFACE_WORDS,
+  type SurfaceWord,
 } from "@roomhub/protocol";
 import { type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
@@ -28,17 +30,6 @@ interface RouteOptionValues extends HubOptionValues {
   protocol: SurfaceWord;
 }
 
-/** The surfaces by their command-line names. */
-const surfaces = {
-  chat: "chatCompletions",
-  responses: "openResponses",
-  completions: "completions",
-  embeddings: "embeddings",
-  messages: "messages",
-} as const satisfies Record<string, InferenceProtocol>;
-
-type SurfaceWord = keyof typeof surfaces;
-
 export function addRouteCommand(program: Command, context: CliContext): void {
   const command = addHubOptions(program.command("route"))
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
@@ -47,7 +38,7 @@ export function addRouteCommand(program: Command, context: CliContext): void {
     .option("--model <selector>", "the model, instead of the argument")
     .addOption(
       new Option("--protocol <surface>", "the request's API")
-        .choices(Object.keys(surfaces))
+        .choices(Object.values(SURFACE_WORDS))
         .default("chat"),
     )
     .option("--session <id>", "the session the request would name, for its cached share")
@@ -60,6 +51,10 @@ export function addRouteCommand(program: Command, context: CliContext): void {
       const named = { target, hubUrl: givenHub(command), isQuiet: options.json };
       return showRoute(context, named, selector, options);
     });
+}
+
+function protocolOf(word: SurfaceWord): InferenceProtocol {
+  return InferenceProtocol.options.find((one) => SURFACE_WORDS[one] === word) ?? "chatCompletions";
 }
 
 /** @throws UsageError when both the argument and its option are given */
@@ -83,7 +78,7 @@ async function showRoute(
 ): Promise<void> {
   const word = model === "*" ? "" : ` ${shellWord(model)}`;
   const { hubUrl, room } = await locateRoom(context, named, (url) => `route ${url}${word}`);
-  const protocol = surfaces[options.protocol];
+  const protocol = protocolOf(options.protocol);
   const route = await context.createClient(hubUrl).explainRoute(room, {
     model,
     protocol,

@@ -8,7 +8,7 @@ import {
   type FoundServer,
   serverText,
 } from "../sharing/found-server.ts";
-import { sortServers } from "../sharing/served-kind.ts";
+import { withKinds } from "../sharing/served-kind.ts";
 import { clockTime, colorsFor, reasonOf, safe, writeJson } from "../terminal/text.ts";
 
 /** Local servers respond within a millisecond, so frequent queries cost nothing. */
@@ -87,7 +87,7 @@ async function awaitModelServer(
     await pause(context.world, queryAgainMs, signal);
     if (signal.aborted) return undefined;
     const found = await findModelServers(context, requested.headers);
-    const { servers } = await sortServers(context, found, requested.headers);
+    const servers = await withKinds(context, found, requested.headers);
     if (servers.some(({ models = [] }) => models.length > 0)) {
       const [choice] = await chooseModels(context, requested, servers, {
         canAsk: false,

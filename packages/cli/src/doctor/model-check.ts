@@ -2,7 +2,10 @@ import type { RouteExplanation, RouteVerdict } from "@roomhub/protocol";
 import { exitCodeOfStatus } from "../exit-code.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
 import { safe } from "../terminal/text.ts";
+import { isForChat } from "./participants-check.ts";
 import { type Check, failed, ok, skipped } from "./check.ts";
+
+export const noChat = "no participant of the room has chat";
 
 /** Whether a participant would serve the requested model. */
 export const modelCheck: Check = {
@@ -12,6 +15,7 @@ export const modelCheck: Check = {
   async run(exam, signal) {
     const { context, hubUrl, room, model } = exam;
     if (room === undefined) return skipped("needs the room");
+    if (!isForChat(exam.participants)) return skipped(noChat);
     const client = context.createClient(hubUrl);
     const route = await client.explainRoute(room.code, { model }, { signal });
     exam.route = route;

@@ -1,7 +1,8 @@
 import type { ParticipantSummary, RouteCandidate } from "@roomhub/protocol";
+import { servedWords } from "../sharing/served-surfaces.ts";
 import { loadSentence } from "../terminal/load-text.ts";
 import { safe, shellWord } from "../terminal/text.ts";
-import { type Check, type Examination, failed, ok, skipped } from "./check.ts";
+import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";
 
 /** Further ones are only counted. */
 const listed = 20;
@@ -27,12 +28,38 @@ export const participantsCheck: Check = {
     const resuming = waitedFor.filter(({ connection }) => connection.resuming !== undefined).length;
     const loading = waitedFor.length - resuming;
     const details = describe(participants, new Map(candidates.map((one) => [one.id, one])));
+    if (!isForChat(participants)) {
+      return withoutChat(exam, participants, details, roomUrl);
+    }
     const found = `${reachable} of ${participants.length} can serve a chat request now${loadingText(loading)}${resumingText(resuming)}`;
     return reachable + waitedFor.length > 0
       ? ok(found, details)
       : failed(found, fixFor(exam, participants, roomUrl), { details });
   },
 };
+
+/** Whether a participant of the room may have chat; also of a room without any. */
+export function isForChat(participants: readonly ParticipantSummary[] = []): boolean {
+  return (
+    participants.length === 0 ||
+    participants.some(({ capabilities }) => capabilities.chatCompletions !== "unsupported")
+  );
+}
+
+/** A room for sound, pictures or vectors alone. */
+function withoutChat(
+  exam: Examination,
+  participants: readonly ParticipantSummary[],
+  details: string[],
+  roomUrl: string,
+): Finding {
+  const ready = participants.filter(({ status }) => status === "online");
+  const words = new Set(ready.flatMap(({ capabilities }) => servedWords(capabilities)));
+  const found = `${ready.length} of ${participants.length} can serve ${[...words].join(", ") || "requests"}`;
+  return ready.length > 0
+    ? ok(found, details)
+    : failed(found, fixFor(exam, participants, roomUrl), { details });
+}
 
 function canServe({ verdict }: RouteCandidate): boolean {
   return verdict !== "passed-over" && verdict !== "loading";
@@ -67,10 +94,11 @@ function describe(
   return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
-function surfacesOf({
-  chatCompletions,
-  openResponses,
-}: ParticipantSummary["capabilities"]): string {
+function surfacesOf(capabilities: ParticipantSummary["capabilities"]): string {
+  const { chatCompletions, openResponses } = capabilities;
+  if (chatCompletions === "unsupported") {
+    return `can serve ${servedWords(capabilities).join(", ") || "nothing that is known"}`;
+  }
   return chatCompletions === openResponses
     ? `chat and responses ${chatCompletions}`
     : `chat ${chatCompletions}, responses ${openResponses}`;

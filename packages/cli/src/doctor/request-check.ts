@@ -13,7 +13,8 @@ import {
   skipped,
 } from "./check.ts";
 import { bufferingFix } from "./stream-check.ts";
-import { waitsForLoading } from "./model-check.ts";
+import { noChat, waitsForLoading } from "./model-check.ts";
+import { isForChat } from "./participants-check.ts";
 import { readJsonResponse, readStreamedResponse } from "../chat/response-reader.ts";
 
 /** The model may have to load first. */
@@ -31,6 +32,7 @@ export const requestCheck: Check = {
     const { context, room, route } = exam;
     if (!exam.mayRequest) return skipped("disabled by --no-request");
     if (room === undefined) return skipped("needs the room");
+    if (!isForChat(exam.participants)) return skipped(noChat);
     if (route?.refusal !== undefined) return skipped("needs a participant that serves the model");
     if (route !== undefined && waitsForLoading(route)) {
       return skipped("the model is still loading", "retry once it is loaded");

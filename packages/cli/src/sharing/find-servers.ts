@@ -9,7 +9,7 @@ import {
   queryModelServer,
   serverText,
 } from "./found-server.ts";
-import { rerankerText, sortServers } from "./served-kind.ts";
+import { withKinds } from "./served-kind.ts";
 import { duration } from "../terminal/text.ts";
 
 /** The models to share, as named on the command line. */
@@ -32,7 +32,7 @@ const maxLoadingMs = 15 * 60_000;
  * The model servers to choose from: the named one, or the default ones of this machine. Waits, and reports it, while a
  * requested model may still be loading.
  *
- * @throws CommandError when a server loads for longer than `loadingMs`, or the named one is a reranker
+ * @throws CommandError when a server loads for longer than `loadingMs`
  */
 export async function findServers(
   context: CliContext,
@@ -41,26 +41,7 @@ export async function findServers(
 ): Promise<FoundServer[]> {
   const servers = await findLoaded(context, requested, interactivity);
   // A model that was named is shared for all that its server does.
-  return requested.models.length > 0 ? servers : serversForRooms(context, servers, requested);
-}
-
-/** Leaves out rerankers, and prints a line for each. @throws CommandError when the user named a reranker's endpoint */
-async function serversForRooms(
-  context: CliContext,
-  found: readonly FoundServer[],
-  { endpoint, headers }: RequestedModels,
-): Promise<FoundServer[]> {
-  const { servers, rerankers } = await sortServers(context, found, headers);
-  for (const text of rerankers.map(rerankerText)) {
-    if (endpoint !== undefined) {
-      throw new CommandError(
-        text,
-        "share a chat or embedding model, or name this one with --model",
-      );
-    }
-    context.stderr.write(`! ${text}\n`);
-  }
-  return servers;
+  return requested.models.length > 0 ? servers : withKinds(context, servers, requested.headers);
 }
 
 async function findLoaded(

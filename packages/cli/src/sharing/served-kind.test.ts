@@ -1,3 +1,4 @@
+import { InferenceProtocol } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { makeWorld } from "../test-context.fixture.ts";
 import { chooseModels } from "./choose-models.ts";
@@ -66,17 +67,16 @@ function machine(servers: Record<number, Responses>) {
   return { world, choose, sent };
 }
 
-const embeddingsAlone = {
-  embeddings: "supported",
-  chatCompletions: "unsupported",
-  openResponses: "unsupported",
-  messages: "unsupported",
-  completions: "unsupported",
-};
+const nothing = Object.fromEntries(
+  InferenceProtocol.options.map((protocol) => [protocol, "unsupported"]),
+);
+const embeddingsAlone = { ...nothing, embeddings: "supported" };
+const rerankAlone = { ...nothing, rerank: "supported" };
 
 test.each<[keyof typeof llamaServers, object | undefined]>([
   ["plain", undefined],
   ["--embeddings", embeddingsAlone],
+  ["--reranking", rerankAlone],
   ["--embeddings, of a decoder without pooling", undefined],
   ["as a router", undefined],
 ])("a model of a llama-server started %s is shared for %j", async (how, capabilities) => {
@@ -100,26 +100,6 @@ test("a llama-server that sleeps is not woken", async () => {
   expect(sent).toEqual(["GET :8080/v1/models", "GET :8080/props"]);
 });
 
-test("a reranker is not shared, with one line, and the next server is", async () => {
-  const { choose, world } = machine({
-    8080: llamaServers["--reranking"],
-    9931: llamaServers.plain,
-  });
-  expect(await choose()).toMatchObject([{ model: "m9931", traits: { isModelListed: true } }]);
-  expect(world.stderr.text).toBe(
-    "! llama.cpp at http://127.0.0.1:8080 is a reranker, and rooms relay no reranking\n",
-  );
-});
-
-test("a reranker that is the only server is none, and one that was named is refused", async () => {
-  const { choose } = machine({ 8080: llamaServers["--reranking"] });
-  await expect(choose()).rejects.toThrow("No model server found on this machine");
-  await expect(choose({ endpoint: "http://127.0.0.1:8080" })).rejects.toMatchObject({
-    message: "http://127.0.0.1:8080 is a reranker, and rooms relay no reranking",
-    hint: expect.stringContaining("--model"),
-  });
-});
-
 test("a model that was named is shared for all that its server does", async () => {
   const { choose, sent } = machine({ 8080: llamaServers["--embeddings"] });
   const [choice] = await choose({ models: ["m8080"] });
@@ -129,7 +109,9 @@ test("a model that was named is shared for all that its server does", async () =
 
 test.each<[string, object, object | undefined]>([
   ["chat", { "/v1/chat/completions": {}, "/v1/embeddings": {}, "/rerank": {} }, undefined],
-  ["embeddings", { "/v1/embeddings": {}, "/v1/rerank": {} }, embeddingsAlone],
+  ["embeddings", { "/v1/embeddings": {} }, embeddingsAlone],
+  ["reranking", { "/v1/rerank": {} }, rerankAlone],
+  ["speech", { "/v1/audio/speech": {} }, { ...nothing, audioSpeech: "supported" }],
 ])(
   "a server that lists paths for %s is shared for what they are",
   async (_what, paths, expected) => {
@@ -138,8 +120,3 @@ test.each<[string, object, object | undefined]>([
     expect(choice?.traits.capabilities).toEqual(expected);
   },
 );
-
-test("a server that lists a path for reranking alone is not shared", async () => {
-  const { choose } = machine({ 8000: { "/openapi.json": { paths: { "/v1/rerank": {} } } } });
-  await expect(choose()).rejects.toThrow("No model server found on this machine");
-});

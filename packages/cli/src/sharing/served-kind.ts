@@ -1,64 +1,50 @@
-import { checkEndpoint, isObject, parseObject, timeoutSignal } from "@roomhub/protocol";
+import {
+  checkEndpoint,
+  isObject,
+  parseObject,
+  SURFACE_WORDS,
+  SURFACES,
+  type SurfaceWord,
+  timeoutSignal,
+} from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
-import type { ParticipantOptions } from "@roomhub/participant";
-import { safe } from "../terminal/text.ts";
 import type { FoundServer } from "./found-server.ts";
-
-/** Servers to choose from, and rerankers, which serve nothing that a room relays. */
-export interface SortedServers {
-  servers: FoundServer[];
-  rerankers: FoundServer[];
-}
-
-/** What a room relays to an embedding model. A decoder chats all the same, and does so for those who name its model. */
-const embeddingsAlone: ParticipantOptions["capabilities"] = {
-  embeddings: "supported",
-  ...{ chatCompletions: "unsupported", openResponses: "unsupported" },
-  ...{ messages: "unsupported", completions: "unsupported" },
-};
+import { capabilitiesFor } from "./served-surfaces.ts";
 
 /**
- * Finds out which servers are for embeddings or reranking, as far as they show it without generating anything.
+ * Finds out which servers are not for text, as far as they show it without generating anything. A decoder that is served for
+ * embeddings chats all the same, and does so for those who name its model.
  *
  * @param headers - credentials for a server that the user named
  */
-export async function sortServers(
+export function withKinds(
   context: CliContext,
   found: readonly FoundServer[],
   headers: Readonly<Record<string, string>>,
-): Promise<SortedServers> {
-  const kinds = await Promise.all(found.map((server) => kindOf(context, server, headers)));
-  const sorted: SortedServers = { servers: [], rerankers: [] };
-  for (const [at, server] of found.entries()) {
-    if (kinds[at] === "reranking") sorted.rerankers.push(server);
-    else if (kinds[at] === "other") sorted.servers.push(server);
-    else sorted.servers.push({ ...server, capabilities: embeddingsAlone });
-  }
-  return sorted;
+): Promise<FoundServer[]> {
+  return Promise.all(
+    found.map(async (server) => {
+      const served = await servedAlone(context, server, headers);
+      return served.length === 0 ? server : { ...server, capabilities: capabilitiesFor(served) };
+    }),
+  );
 }
-
-/** Why a reranker is not shared. */
-export function rerankerText({ name, endpoint }: FoundServer): string {
-  const where = name === undefined ? "" : `${name} at `;
-  return `${where}${safe(endpoint)} is a reranker, and rooms relay no reranking`;
-}
-
-type ServedKind = "embeddings" | "reranking" | "other";
 
 const queryMs = 1_000;
 
-async function kindOf(
+/** @returns the surfaces that it is for; none when it is for text, or does not show it */
+async function servedAlone(
   context: CliContext,
   { endpoint, name, models = [], isLlamaCpp }: FoundServer,
   headers: Readonly<Record<string, string>>,
-): Promise<ServedKind> {
+): Promise<SurfaceWord[]> {
   const check = checkEndpoint(endpoint);
-  if (!check.ok || models.length === 0) return "other";
+  if (!check.ok || models.length === 0) return [];
   const credentials = name === undefined ? headers : {};
   const query: QueryText = (url, body) => textOf(context, url, credentials, body);
   return isLlamaCpp === true
-    ? kindOfLlamaServer(check.baseUrl, query)
-    : kindByPaths(check.baseUrl, query);
+    ? servedByLlamaServer(check.baseUrl, query)
+    : servedByPaths(check.baseUrl, query);
 }
 
 /** GET, or POST with a body. */
@@ -68,26 +54,26 @@ type QueryText = (url: string, body?: string) => Promise<string>;
  * It responds 501 to what it was not started for, and names the field that is missing to the rest. A server started with
  * `--reranking` takes embeddings too; one with `--embeddings` and no pooling takes none in OpenAI's form.
  */
-async function kindOfLlamaServer(baseUrl: string, query: QueryText): Promise<ServedKind> {
+async function servedByLlamaServer(baseUrl: string, query: QueryText): Promise<SurfaceWord[]> {
   // Any POST would load the model of one that sleeps.
   const isAsleep = /"is_sleeping": ?true/.test(await query(`${rootOf(baseUrl)}/props`));
-  if (isAsleep) return "other";
+  if (isAsleep) return [];
   const [reranking, embeddings] = await Promise.all([
     query(`${baseUrl}/rerank`, "{}"),
     query(`${baseUrl}/embeddings`, "{}"),
   ]);
-  if (/\\?"query\\?" must be provided/.test(reranking)) return "reranking";
-  return /\\?"content\\?" must be provided/.test(embeddings) ? "embeddings" : "other";
+  if (/\\?"query\\?" must be provided/.test(reranking)) return ["rerank"];
+  return /\\?"content\\?" must be provided/.test(embeddings) ? ["embeddings"] : [];
 }
 
 /** Programs built with FastAPI list their paths; some list only paths that the model serves. */
-async function kindByPaths(baseUrl: string, query: QueryText): Promise<ServedKind> {
+async function servedByPaths(baseUrl: string, query: QueryText): Promise<SurfaceWord[]> {
   const listing = await query(`${rootOf(baseUrl)}/openapi.json`);
   const paths = pathsIn(listing);
   const has = (name: string) => paths.some((path) => path.endsWith(name));
-  if (has("/completions")) return "other";
-  if (has("/embeddings")) return "embeddings";
-  return has("/rerank") ? "reranking" : "other";
+  if (has("/completions") || has("/responses") || has("/messages")) return [];
+  const served = SURFACES.filter(({ path }) => has(`/${path}`));
+  return [...new Set(served.map(({ protocol }) => SURFACE_WORDS[protocol]))];
 }
 
 function rootOf(baseUrl: string): string {

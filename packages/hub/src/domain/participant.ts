@@ -1,5 +1,6 @@
 import {
   isSameModel,
+  RARE_CAPABILITIES,
   type Budget,
   type Capabilities,
   type CapabilityValue,
@@ -15,7 +16,7 @@ import {
   type Specs,
 } from "@roomhub/protocol";
 import { type Abilities, unknownAbilities } from "./needs/abilities.ts";
-import type { Pace } from "./placement/pace.ts";
+import { Pace } from "./placement/pace.ts";
 
 /** Who registered a participant, and from where. Decides what the hub may dial for it, and who may change it. */
 export interface Registrant {
@@ -168,6 +169,8 @@ export interface Learned {
   credentials: CredentialUse;
   /** how fast it is; begins anew when its endpoint or its model changes */
   pace: Pace;
+  /** the same for each rare surface, by its capability: sound and pictures take their own time */
+  rarePaces: Map<string, Pace>;
   /** what the model server reports of the requests that it runs */
   reported: ReportedLoad;
   /** models that the model server has loaded; undefined when it does not say */
@@ -341,12 +344,16 @@ export function isConnected({ paths }: Participant): boolean {
   return tunnel.kind === "open" || (tunnel.kind === "closed" && direct.kind === "answered");
 }
 
-/** Merges declared and found capabilities. Declaring `unknown` leaves a capability to be found out. */
+/**
+ * Merges declared and found capabilities. Declaring `unknown` leaves a capability to be found out. That a rare one is not
+ * known is not worth a line in every listing.
+ */
 export function capabilitiesOf(
   declared: DeclaredCapabilities,
   found: Readonly<Record<string, CapabilityValue>>,
 ): Capabilities {
   const open = Object.entries(found).filter(([name]) => {
+    if (RARE_CAPABILITIES.has(name) && found[name] === "unknown") return false;
     return !Object.hasOwn(declared, name) || declared[name] === "unknown";
   });
   const { openResponses, chatCompletions, ...others } = {
@@ -358,6 +365,14 @@ export function capabilitiesOf(
     openResponses: openResponses ?? "unknown",
     chatCompletions: chatCompletions ?? "unknown",
   };
+}
+
+/** How fast it is at one surface. */
+export function paceOf({ learned }: Participant, capability: string): Pace {
+  if (!RARE_CAPABILITIES.has(capability)) return learned.pace;
+  const known = learned.rarePaces.get(capability) ?? new Pace();
+  learned.rarePaces.set(capability, known);
+  return known;
 }
 
 /** Operations that only exist where the surface does. */

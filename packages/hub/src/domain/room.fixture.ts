@@ -50,6 +50,7 @@ export function aParticipant(fields: ParticipantFields & { id: string }): Partic
       credentials: { haveWorked: false, trial: undefined },
       capabilities: { openResponses: "unknown", chatCompletions: "unknown" },
       pace: new Pace(),
+      rarePaces: new Map(),
     },
     paths: {
       tunnel: { kind: "closed" },

@@ -60,6 +60,7 @@ export function modelChanged({ placing }: Room, participant: Participant): void 
   placing.serving.invalidate();
   placing.warm.forget(participant);
   participant.learned.pace = new Pace();
+  participant.learned.rarePaces = new Map();
   participant.learned.facts = noFacts;
   participant.learned.measured = undefined;
   participant.learned.refused = undefined;

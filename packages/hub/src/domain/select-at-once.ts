@@ -1,6 +1,6 @@
 import { isSameModel } from "@roomhub/protocol";
 import { canServe } from "./needs/can-serve.ts";
-import type { Participant } from "./participant.ts";
+import { paceOf, type Participant } from "./participant.ts";
 import { isFull } from "./slots.ts";
 import { placeRequest } from "./placement/place-request.ts";
 import { isRoutable } from "./readiness.ts";
@@ -64,7 +64,9 @@ function boundFree(room: Room, query: SelectionQuery): Participant | undefined {
   const bound = room.placing.sessions.find(session, query.nowMs());
   if (bound === undefined || !isPresent(room, bound)) return undefined;
   if (bound.isStandIn && isLeftToOthers(room, query)) return undefined;
-  return isFree(bound, query) && !bound.learned.pace.isDoubtful(query.nowMs()) ? bound : undefined;
+  return isFree(bound, query) && !paceOf(bound, query.protocol).isDoubtful(query.nowMs())
+    ? bound
+    : undefined;
 }
 
 /** Uniform among the free participants. Two passes, because a list would cost more. */

@@ -105,7 +105,7 @@ function choose(
     return {
       kind: "refused",
       code: "unsupported_protocol",
-      message: `${listIds(matched)} cannot serve ${query.protocol}: ${lacking(matched)}.`,
+      message: `${listIds(matched)} cannot serve ${query.protocol}: ${lacking(matched)}.${having(room, query)}`,
       hint: `Use another participant: roomhub participants ${room.code}`,
       refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
@@ -128,6 +128,14 @@ function choose(
   if (chosen !== undefined) return chosen;
   const index = selector.kind === "any" ? Math.floor(random() * free.length) : 0;
   return { kind: "selected", participant: free[index] as Participant };
+}
+
+/** Who has the surface, for a client that named others. */
+function having(room: Room, { protocol, demand }: SelectionQuery): string {
+  const able = permittedIn(room, demand).filter(
+    (one) => capabilityOf(one, protocol) === "supported",
+  );
+  return able.length === 0 ? "" : ` ${listIds(able)} can.`;
 }
 
 /** The request selects none of the models that its key is for. Contract §9. */

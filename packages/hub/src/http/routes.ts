@@ -44,7 +44,10 @@ function inference(base: string): Route[] {
   return SURFACES.map((surface) => ({
     kind: "inference",
     method: "POST",
-    path: `${base}/${surface.path}`,
+    // Cohere's client has its version behind the room.
+    path: surface.path.startsWith("v2/")
+      ? `${base.replace(/\/v1$/, "")}/${surface.path}`
+      : `${base}/${surface.path}`,
     needs: "infer",
     surface,
   }));

@@ -42,6 +42,8 @@ interface AttemptOptions {
   /** how many of them the participant is expected to compute */
   coldBytes: number;
   form: ResponseForm;
+  /** of its surface, with the model and endpoint at its beginning, whatever the participant has now */
+  pace: Pace;
 }
 
 /** Most interrupted tunnels have resumed by then. */
@@ -60,7 +62,6 @@ export class Attempt implements ResponseSink {
   /** See {@link ResponseHead.refusal}. */
   refusal: string | undefined;
   readonly #listener: AttemptListener;
-  /** of the model and endpoint at its beginning, whatever the participant has now */
   readonly #pace: Pace;
   #startedMs = 0;
   #machine: Machine | undefined;
@@ -74,7 +75,7 @@ export class Attempt implements ResponseSink {
     this.#listener = listener;
     this.options = options;
     this.credentials = participant.learned.credentials;
-    this.#pace = participant.learned.pace;
+    this.#pace = options.pace;
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {

@@ -1,5 +1,5 @@
 import { type ContextRefusal, readContextRefusal, refusesStreamOptions } from "@roomhub/protocol";
-import type { Participant } from "../domain/participant.ts";
+import { paceOf, type Participant } from "../domain/participant.ts";
 import { isLoading } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
@@ -125,6 +125,7 @@ export class Attempts implements AttemptListener {
     const scrubber = scrubberOf(participant);
     const attempt = new Attempt(participant, this, {
       ...{ sender, queues, nowMs, requestsUsage, scrubber, form },
+      pace: paceOf(participant, request.capability),
       promptBytes: prompt.bytes,
       coldBytes: this.#routing.coldBytesOf(participant),
     });
@@ -358,7 +359,7 @@ export class Attempts implements AttemptListener {
     const { participant } = attempt;
     // A budget, a context and a moment of too much work say nothing about reliability.
     if (cause !== "budget" && cause !== "context" && cause !== 503) {
-      participant.learned.pace.noteFailure(this.#deps.nowMs());
+      attempt.options.pace.noteFailure(this.#deps.nowMs());
     }
     attempt.cancel(error.message);
     this.#routing.noteFailure({ participant, error, hints: this.delivery.refusalHints() });

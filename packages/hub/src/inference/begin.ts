@@ -108,7 +108,7 @@ function reserveTokens(
   const { key } = access ?? {};
   if (key?.tokenDay === undefined || surface === undefined || !isCharged(surface)) return undefined;
   requireTokens(key, context);
-  const requestBytes = chunks.reduce((total, { length }) => total + length, 0);
+  const requestBytes = surface.isRare ? 0 : chunks.reduce((sum, { length }) => sum + length, 0);
   const settle = key.tokenDay.reserve(estimatedTokens(requestBytes) + outputTokens);
   return (response) => {
     const cost = response === undefined ? 0 : tokenCost(surface, { ...response, requestBytes });

@@ -88,7 +88,7 @@ export class Routing implements SelectionQuery {
     this.random = random;
     this.nowMs = nowMs;
     this.prompt = request.prompt;
-    this.form = request.marker === "none" ? "whole" : "stream";
+    this.form = request.beginsAsStream ? "stream" : "whole";
     this.#room = room;
     this.#request = request;
     this.#contextLearned = contextLearned;

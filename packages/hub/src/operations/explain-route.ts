@@ -16,7 +16,7 @@ import { withBar } from "../domain/needs/bar.ts";
 import { canServe, mayTruncate } from "../domain/needs/can-serve.ts";
 import { type Demand, mostBytesPerToken, noDemand } from "../domain/needs/demand.ts";
 import { isFull } from "../domain/slots.ts";
-import type { Participant } from "../domain/participant.ts";
+import { paceOf, type Participant } from "../domain/participant.ts";
 import {
   doubtOf,
   isAwaited,
@@ -326,14 +326,14 @@ function explainAlias(
 function routeExpectation(
   room: Room,
   participant: Participant,
-  { prompt, demand, nowMs }: SelectionQuery,
+  { prompt, demand, protocol, nowMs }: SelectionQuery,
 ): RouteExpectation {
   // Without a measured stream, whole responses are the best estimate.
-  const { pace } = participant.learned;
+  const pace = paceOf(participant, protocol);
   const form: ResponseForm =
     pace.expectedFirstMs("stream", 0, nowMs()) === undefined ? "whole" : "stream";
   const warm = room.placing.warm.warmBytes(prompt, nowMs()).get(participant) ?? 0;
-  const candidate = candidateFor(participant, warm, { held: undefined, demand });
+  const candidate = candidateFor(participant, warm, { held: undefined, demand, protocol });
   const query = { promptBytes: prompt.bytes, form, nowMs: nowMs() };
   const { waitMs, firstMs } = expectationOf(candidate, query);
   const rate = pace.promptBytesPerSecond(form);

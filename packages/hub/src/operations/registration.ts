@@ -71,6 +71,7 @@ export function newParticipant(
       capabilities: capabilitiesOf(registration.declaredCapabilities, {}),
       credentials: { haveWorked: false, trial: undefined },
       pace: new Pace(),
+      rarePaces: new Map(),
     },
     paths: {
       tunnel: { kind: "closed" },

@@ -1,4 +1,4 @@
-import { Readiness } from "@roomhub/protocol";
+import { RARE_CAPABILITIES, Readiness } from "@roomhub/protocol";
 import type { Load, Participant, Paths } from "../domain/participant.ts";
 import type { ReportedStatus, TunnelReport } from "../domain/path-reports.ts";
 import { noteVerdict, updateTrial } from "../domain/readiness.ts";
@@ -18,7 +18,7 @@ export function tunnelReported(
       return recordTunnelContact(context, participant);
     case "opened":
       tunnelOpened(context, participant, report.status);
-      return statusReported(context, participant, report.status);
+      return statusReported(context, participant, withAnnounced(report.status));
     case "status":
       return statusReported(context, participant, report.status);
     case "congested":
@@ -33,6 +33,13 @@ export function tunnelReported(
     case "closed":
       return tunnelClosed(context, participant);
   }
+}
+
+/** An older agent does not announce the rare surfaces, and refuses their requests. */
+function withAnnounced(status: ReportedStatus): ReportedStatus {
+  const unsupported = [...RARE_CAPABILITIES].map((name) => [name, "unsupported"]);
+  const capabilities = { ...Object.fromEntries(unsupported), ...status.capabilities };
+  return { ...status, capabilities };
 }
 
 /** The participant dialled in, ready or not. Contract §2: one `participant.updated` when a path opens or closes. */

@@ -146,6 +146,8 @@ test("what vLLM lists it has, and nothing else", async () => {
   const paths = {
     "/v1/chat/completions": {},
     "/v1/embeddings": {},
+    "/v1/rerank": {},
+    "/v2/rerank": {},
     "/tokenize": {},
     "/version": {},
   };
@@ -156,6 +158,10 @@ test("what vLLM lists it has, and nothing else", async () => {
   expect(found).toEqual({
     chatCompletions: "supported",
     embeddings: "supported",
+    rerank: "supported",
+    rerankV2: "supported",
+    audioSpeech: "unsupported",
+    imageGenerations: "unsupported",
     openResponses: "unsupported",
     completions: "unsupported",
     messages: "unsupported",

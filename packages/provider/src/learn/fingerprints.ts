@@ -1,4 +1,4 @@
-import { type CapabilityValue, isObject, type JsonObject } from "@roomhub/protocol";
+import { type CapabilityValue, isObject, type JsonObject, SURFACES } from "@roomhub/protocol";
 import type { KnownCapabilities } from "./known-capabilities.ts";
 
 /**
@@ -49,6 +49,13 @@ const usual: KnownCapabilities = {
   streamUsage: "supported",
 };
 
+/** What a server that is for text does not have. */
+const textAlone: KnownCapabilities = {
+  rerank: "unsupported",
+  audioSpeech: "unsupported",
+  imageGenerations: "unsupported",
+};
+
 const ollama: Fingerprint = {
   program: "Ollama",
   port: "11434",
@@ -59,7 +66,14 @@ const ollama: Fingerprint = {
     return { ...ollama.always, ...ollamaSince(version) };
   },
   // It ignores `previous_response_id` silently.
-  always: { ...usual, embeddings: "supported", storedResponses: "unsupported" },
+  always: {
+    ...usual,
+    ...textAlone,
+    // Newer versions paint.
+    imageGenerations: "unknown",
+    embeddings: "supported",
+    storedResponses: "unsupported",
+  },
 };
 
 /** A local build has the version 0.0.0, which says nothing. */
@@ -83,7 +97,7 @@ const lmStudio: Fingerprint = {
     if (!Array.isArray(models) || !(models as unknown[]).every(isLmStudioModel)) return undefined;
     return { ...lmStudio.always, openResponses: "supported", storedResponses: "supported" };
   },
-  always: { ...usual, embeddings: "supported" },
+  always: { ...usual, ...textAlone, embeddings: "supported" },
 };
 
 function isLmStudioModel(model: unknown): boolean {
@@ -100,8 +114,8 @@ const llamaCpp: Fingerprint = {
     const hasTimings = typeof description["build_info"] === "string";
     return { ...llamaCpp.always, ...(hasTimings ? { implicitUsage: "supported" } : {}) };
   },
-  // Embeddings only when it was started for them; the other surfaces depend on the build.
-  always: { ...usual, storedResponses: "unsupported" },
+  // Embeddings and reranking only when it was started for them; the other surfaces depend on the build.
+  always: { ...usual, ...textAlone, rerank: "unknown", storedResponses: "unsupported" },
   isAsleep: (description) => description["is_sleeping"] === true,
 };
 
@@ -110,19 +124,11 @@ function readPaths({ paths }: JsonObject, served: ServedPath): KnownCapabilities
   if (!isObject(paths)) return undefined;
   const listed = (path: string): CapabilityValue =>
     served(path) in paths ? "supported" : "unsupported";
-  const chatCompletions = listed("/chat/completions");
-  const embeddings = listed("/embeddings");
+  const known: KnownCapabilities = {};
+  for (const { path, capability } of SURFACES) known[capability] ??= listed(`/${path}`);
   // Any program may have such a list: one that serves models has one of these.
-  if (chatCompletions === "unsupported" && embeddings === "unsupported") return undefined;
-  return {
-    chatCompletions,
-    openResponses: listed("/responses"),
-    completions: listed("/completions"),
-    embeddings,
-    messages: listed("/messages"),
-    responsesCompact: listed("/responses/compact"),
-    responsesInputTokens: listed("/responses/input_tokens"),
-  };
+  if (!Object.values(known).includes("supported")) return undefined;
+  return "/v2/rerank" in paths ? { ...known, rerankV2: "supported" } : known;
 }
 
 function hasPaths({ paths }: JsonObject, ...names: string[]): boolean {
@@ -213,7 +219,7 @@ const mlxLm: Fingerprint = {
   read({ status, ...others }) {
     return status === "ok" && Object.keys(others).length === 0 ? mlxLm.always : undefined;
   },
-  always: usual,
+  always: { ...usual, ...textAlone },
 };
 
 const otherListing: Fingerprint = {
@@ -247,4 +253,7 @@ export const openai: KnownCapabilities = {
   storedResponses: "supported",
   responsesCompact: "supported",
   responsesInputTokens: "supported",
+  rerank: "unsupported",
+  audioSpeech: "supported",
+  imageGenerations: "supported",
 };

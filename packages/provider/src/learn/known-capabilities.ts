@@ -12,6 +12,10 @@ export const CAPABILITY_NAMES = [
   "storedResponses",
   "responsesCompact",
   "responsesInputTokens",
+  "rerank",
+  "rerankV2",
+  "audioSpeech",
+  "imageGenerations",
 ] as const;
 export type CapabilityName = (typeof CAPABILITY_NAMES)[number];
 

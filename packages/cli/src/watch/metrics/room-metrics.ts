@@ -25,6 +25,9 @@ const operations: Record<InferenceProtocol, string> = {
   messages: "chat",
   completions: "text_completion",
   embeddings: "embeddings",
+  rerank: "rerank",
+  audioSpeech: "speech",
+  imageGenerations: "images",
 };
 
 const none = "";

@@ -1,3 +1,4 @@
+import { RARE_CAPABILITIES } from "@roomhub/protocol";
 import type { Bar, Demand } from "./demand.ts";
 import { canServe, tokensFor } from "./can-serve.ts";
 import { expireRefused } from "./model-facts.ts";
@@ -19,8 +20,18 @@ export function withBar(room: Room, query: SelectionQuery): SelectionQuery {
   if (selector.kind === "name" && !isByAlias && room.participants.has(selector.name)) return query;
   const top: Level = selector.kind === "name" ? 3 : 1;
   const tokens = isTight(room, query) ? demand.leastTokens() : 0;
-  if (tokens === 0 && !isMixed(room, query, top)) return query;
-  return { ...query, bar: barOf(room, query, tokens, top) };
+  const isKnown = isKnownElsewhere(room, query);
+  if (tokens === 0 && !isKnown && !isMixed(room, query, top)) return query;
+  return { ...query, bar: { ...barOf(room, query, tokens, top), isKnown } };
+}
+
+/** Whether a request for any participant can go to one that is known to have its surface, which few have. */
+function isKnownElsewhere(room: Room, query: SelectionQuery): boolean {
+  if (query.selector.kind !== "any" || !RARE_CAPABILITIES.has(query.protocol)) return false;
+  const known = { ...query, bar: { tokens: 0, level: 0, isKnown: true } as const };
+  return [...room.participants.values()].some(
+    (one) => canServe(one, known) && (isRoutable(one, query.nowMs) || isAwaited(one, query.nowMs)),
+  );
 }
 
 /** Whether the request may be too long for a participant that it could go to. */

@@ -10,7 +10,8 @@ export function canServe(one: Participant, query: SelectionQuery): boolean {
     (excluded.length === 0 || !excluded.includes(one)) &&
     isPermitted(one, demand) &&
     hasRequired(one, demand) &&
-    (bar === undefined || clears(one, demand, bar))
+    (bar === undefined || clears(one, demand, bar)) &&
+    (bar?.isKnown !== true || capabilityOf(one, protocol) === "supported")
   );
 }
 

@@ -41,6 +41,8 @@ export interface Bar {
   readonly tokens: number;
   /** of each feature that the request uses */
   readonly level: Level;
+  /** It goes to participants that are known to have its surface. */
+  readonly isKnown?: boolean | undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { canServe, expectedTokens, tokensFor } from "../needs/can-serve.ts";
-import { mustLoad, type Participant } from "../participant.ts";
+import { mustLoad, paceOf, type Participant } from "../participant.ts";
 import { isFull } from "../slots.ts";
 import { type Placement, type PlacementCandidate, place } from "./placement.ts";
 import { isRoutable } from "../readiness.ts";
@@ -14,9 +14,9 @@ export interface Candidate extends PlacementCandidate {
 export function candidateFor(
   participant: Participant,
   warmBytes: number,
-  { held, demand }: Pick<SelectionQuery, "held" | "demand">,
+  { held, demand, protocol }: Pick<SelectionQuery, "held" | "demand" | "protocol">,
 ): Candidate {
-  const { load, learned } = participant;
+  const { load } = participant;
   const { machine, awaited } = load;
   return {
     participant,
@@ -29,7 +29,7 @@ export function candidateFor(
     warmBytes,
     mustLoad: mustLoad(participant),
     mayBeTooSmall: expectedTokens(participant, demand) > tokensFor(participant, demand),
-    pace: learned.pace,
+    pace: paceOf(participant, protocol),
   };
 }
 

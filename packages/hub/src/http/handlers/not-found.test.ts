@@ -69,12 +69,12 @@ describe("the error for a wrong URL names the right one", () => {
     ],
     [
       "an operation that rooms do not relay",
-      "/rooms/ABC234/v1/audio/speech",
+      "/rooms/ABC234/v1/fine_tuning/jobs",
       "A room relays chat/completions, responses, ",
     ],
     [
       "one that rooms do not relay, with the v1 doubled",
-      "/rooms/ABC234/v1/v1/audio/speech",
+      "/rooms/ABC234/v1/v1/fine_tuning/jobs",
       "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
     ],
     [

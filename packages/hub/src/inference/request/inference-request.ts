@@ -20,8 +20,10 @@ export interface InferenceRequest {
   protocol: InferenceProtocol;
   /** What a participant must be able to do, as its capabilities name it. */
   capability: string;
-  /** `none` when the answer is no stream */
+  /** of a response that is a stream; `none` when it cannot be one */
   marker: StreamMarker;
+  /** The response is a stream for certain, so that it may begin before the provider responds. */
+  beginsAsStream: boolean;
   errorShape: ErrorShape;
   /** the client's own words for whom it wants. Interface §4 */
   selector: string;
@@ -102,6 +104,7 @@ export class ModelRequest implements InferenceRequest {
   readonly hasEvents = true;
   readonly selector: string;
   readonly marker: StreamMarker;
+  readonly beginsAsStream: boolean;
   readonly makesResponse: boolean;
   readonly prompt: Prompt;
   readonly textBytes: number;
@@ -117,12 +120,17 @@ export class ModelRequest implements InferenceRequest {
   constructor(options: ModelRequestOptions) {
     const { surface, body, headers, session, requires, requestsStreamUsage } = options;
     this.selector = body.model;
-    this.marker = body.isStream ? surface.marker : "none";
+    this.marker = body.isStream || surface.isRare ? surface.marker : "none";
+    this.beginsAsStream = this.marker !== "none" && !surface.isRare;
     this.makesResponse = surface.path === "responses" && body.isStored;
-    this.prompt = { session, borders: body.promptBorders, bytes: body.promptBytes };
-    this.textBytes = body.textBytes;
+    // A text to be spoken or painted is no prompt: nothing of it stays in a cache, or counts for a context.
+    const prompt = surface.isRare
+      ? { borders: [], promptBytes: body.length, textBytes: 0, uses: 0 }
+      : { ...body, borders: body.promptBorders };
+    this.prompt = { session, borders: prompt.borders, bytes: prompt.promptBytes };
+    this.textBytes = prompt.textBytes;
     this.outputTokens = body.outputTokens;
-    this.uses = body.uses;
+    this.uses = prompt.uses;
     this.requires = requires;
     this.surface = surface;
     const canContinue = surface.protocol === "openResponses";
@@ -148,7 +156,8 @@ export class ModelRequest implements InferenceRequest {
   }
 
   readonly leastTokens = (): number => {
-    this.#leastTokens ??= this.#request && leastTokensOf(this.#request.body);
+    this.#leastTokens ??=
+      this.textBytes === 0 ? 0 : this.#request && leastTokensOf(this.#request.body);
     return this.#leastTokens ?? 0;
   };
 
@@ -210,7 +219,7 @@ export class ModelRequest implements InferenceRequest {
       path: `/${surface.path}`,
       headers: { ...headers, "x-roomhub-hop": hops.join(",") },
       protocol: surface.protocol,
-      isStream: this.marker !== "none",
+      isStream: this.beginsAsStream,
       body: bodyForProvider(body, surface, { model, config, requestsUsage }),
     };
   }
@@ -250,6 +259,10 @@ export class StoredResponseRequest implements InferenceRequest {
 
   get marker(): StreamMarker {
     return this.#options.isStream ? "responses" : "none";
+  }
+
+  get beginsAsStream(): boolean {
+    return this.#options.isStream;
   }
 
   get selector(): string {

@@ -3,8 +3,10 @@ import {
   TRANSLATED_HEADER,
   type CountedResponse,
   type ErrorShape,
+  type InferenceProtocol,
   type Limits,
   type StreamMarker,
+  type Surface,
   type Usage,
 } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
@@ -16,7 +18,8 @@ import type { ResponseHead } from "../upstream.ts";
 import { ClientWriter } from "./client-writer.ts";
 import { checkProvider } from "./deadline.ts";
 import { errorFrame } from "./error-frame.ts";
-import { JsonRelay } from "./json-relay.ts";
+import { JsonResponse } from "./json-response.ts";
+import { PlainResponse } from "./plain-response.ts";
 import { readRefusal, type ProviderRefusal } from "./refusal.ts";
 import { judgeHead, type ResponseKind } from "./response-gate.ts";
 import {
@@ -27,6 +30,7 @@ import {
 } from "./response-headers.ts";
 import type { FirstEvent } from "../stream/observe.ts";
 import { StreamedResponse, type StreamEnd } from "./streamed-response.ts";
+import { WholeRelay } from "./whole-relay.ts";
 
 /** How a response ended. Failures are thrown. */
 type DeliveryEnd =
@@ -39,7 +43,7 @@ type State =
   | { kind: "idle" }
   | { kind: "waiting"; sinceMs: number }
   | { kind: "stream"; stream: StreamedResponse }
-  | { kind: "json"; json: JsonRelay }
+  | { kind: "whole"; whole: WholeRelay }
   | { kind: "refusal"; head: ResponseHead; chunks: Buffer[]; length: number };
 
 const idle: State = { kind: "idle" };
@@ -48,6 +52,9 @@ const maxRefusalBytes = 64 * 1024;
 /** The context of an error frame after comments alone. */
 const nothingSent = { isMidEvent: false, nextSequenceNumber: 0, response: undefined };
 
+/** Surfaces whose responses are pictures. */
+const pictures: ReadonlySet<InferenceProtocol> = new Set(["imageGenerations"]);
+
 /** Delivers one response to the client, whichever attempt it comes from, and keeps the connection alive until then. */
 export class Delivery {
   readonly #limits: Limits;
@@ -55,9 +62,13 @@ export class Delivery {
   readonly #detail: DetailWatch;
   readonly #client: ClientResponse;
   readonly #writer: ClientWriter;
-  /** `none` when the client did not request a stream */
+  /** `none` when a response cannot be a stream */
   readonly #marker: StreamMarker;
   readonly #errorShape: ErrorShape;
+  readonly #content: Surface["content"];
+  readonly #countsPictures: boolean;
+  /** The response is a stream for certain. */
+  readonly #beginsAsStream: boolean;
   readonly #requestId: string;
   #state: State = idle;
   #served: ServedBy | undefined;
@@ -74,6 +85,9 @@ export class Delivery {
     this.#client = client;
     this.#marker = request.marker;
     this.#errorShape = request.errorShape;
+    this.#content = request.surface?.content;
+    this.#countsPictures = pictures.has(request.protocol);
+    this.#beginsAsStream = request.beginsAsStream;
     this.#requestId = requestId;
     this.#writer = new ClientWriter(client, { limits, nowMs }, startedMs);
   }
@@ -127,8 +141,13 @@ export class Delivery {
           isWhole,
         };
       }
-      case "json":
-        return { usage, contentEvents: undefined, responseBytes: this.#state.json.length, isWhole };
+      case "whole":
+        return {
+          usage,
+          contentEvents: undefined,
+          responseBytes: this.#state.whole.length,
+          isWhole,
+        };
     }
   }
 
@@ -141,8 +160,8 @@ export class Delivery {
     return this.#state.kind === "stream" ? this.#state.stream : undefined;
   }
 
-  get #relayed(): StreamedResponse | JsonRelay | undefined {
-    return this.#state.kind === "json" ? this.#state.json : this.#stream;
+  get #relayed(): StreamedResponse | WholeRelay | undefined {
+    return this.#state.kind === "whole" ? this.#state.whole : this.#stream;
   }
 
   /**
@@ -171,22 +190,22 @@ export class Delivery {
   head(head: ResponseHead, onFirstEvent: FirstEvent): ResponseKind {
     this.#lastByteMs = this.#nowMs();
     const served = this.#servedBy();
-    const isStream = this.#marker !== "none";
-    const kind = judgeHead(head, served.participantId, isStream);
+    const expected = { isStream: this.#marker !== "none", content: this.#content };
+    const kind = judgeHead(head, served.participantId, expected);
     if (kind === "refusal") {
       this.#state = { kind, head, chunks: [], length: 0 };
     } else if (kind === "stream") {
       if (!this.#client.isHeadWritten) {
-        this.#client.writeHead(head.status, relayedHeaders(served, head, true));
+        this.#client.writeHead(head.status, relayedHeaders(served, head, kind));
       }
       this.#state = { kind, stream: this.#streamFrom(served, head, onFirstEvent) };
     } else if (this.#client.isHeadWritten) {
       throw new HubError(
         "provider_invalid_response",
-        `The provider of ${served.participantId} responded with JSON after a stream had begun.`,
+        `The provider of ${served.participantId} responded with no stream after one had begun.`,
       );
     } else {
-      this.#state = { kind, json: this.#jsonFrom(served, head) };
+      this.#state = { kind: "whole", whole: this.#wholeFrom(served, head, kind) };
     }
     return kind;
   }
@@ -208,12 +227,17 @@ export class Delivery {
     });
   }
 
-  #jsonFrom(served: ServedBy, head: ResponseHead): JsonRelay {
-    return new JsonRelay(this.#client, this.#writer, {
-      participantId: served.participantId,
+  #wholeFrom(served: ServedBy, head: ResponseHead, kind: "json" | "plain"): WholeRelay {
+    const { responseBodyBytes, mediaResponseBytes } = this.#limits;
+    const isJson = kind === "json";
+    const body = isJson
+      ? new JsonResponse(served.participantId, this.#countsPictures)
+      : new PlainResponse();
+    return new WholeRelay(this.#client, this.#writer, body, {
       status: head.status,
-      headers: relayedHeaders(served, head, false),
-      maxBytes: this.#limits.responseBodyBytes,
+      headers: relayedHeaders(served, head, kind),
+      maxBytes: isJson ? responseBodyBytes : mediaResponseBytes,
+      knob: isJson ? "RESPONSE_BODY_BYTES" : "MEDIA_RESPONSE_BYTES",
     });
   }
 
@@ -229,8 +253,8 @@ export class Delivery {
       case "stream":
         state.stream.push(chunk, nowMs);
         break;
-      case "json":
-        state.json.push(chunk, nowMs);
+      case "whole":
+        state.whole.push(chunk, nowMs);
         break;
       case "refusal":
         // The rest of a longer error text adds nothing.
@@ -250,8 +274,8 @@ export class Delivery {
     switch (state.kind) {
       case "stream":
         return state.stream.end(this.#nowMs(), onHandedOver);
-      case "json":
-        state.json.end(onHandedOver);
+      case "whole":
+        state.whole.end(onHandedOver);
         return { kind: "handing-over" };
       case "refusal":
         return { kind: "refused", status: state.head.status, body: Buffer.concat(state.chunks) };
@@ -316,8 +340,8 @@ export class Delivery {
 
   /** The headers are written and the response cannot be completed: makes the client notice. */
   breakOff(error: HubError): void {
-    // A frame inside JSON, or after the last byte, would be part of the response.
-    const cannotTakeFrame = this.#writer.isFinishing || this.#state.kind === "json";
+    // A frame inside JSON or sound, or after the last byte, would be part of the response.
+    const cannotTakeFrame = this.#writer.isFinishing || this.#state.kind === "whole";
     if (error.code === "client_stalled" || cannotTakeFrame) {
       this.#client.destroy();
       return;
@@ -336,7 +360,7 @@ export class Delivery {
 
   /** The client has no more than the comment that says what is loaded: it can get any response. */
   get hasOnlyWaited(): boolean {
-    const isBegun = this.#state.kind === "json" || this.#stream !== undefined;
+    const isBegun = this.#state.kind === "whole" || this.#stream !== undefined;
     return this.#isCommittedForLoading && !isBegun;
   }
 
@@ -354,7 +378,7 @@ export class Delivery {
       checkProvider(this.#limits, nowMs, waitingSinceMs, this.#lastByteMs);
     }
     const hasNoResponse = state.kind === "idle" || state.kind === "waiting";
-    const isWaitingForStream = this.#marker !== "none" && hasNoResponse;
+    const isWaitingForStream = this.#beginsAsStream && hasNoResponse;
     if (isWaitingForStream && this.#writer.isCommitDue(nowMs, loading !== undefined)) {
       this.#isCommittedForLoading = loading !== undefined;
       this.#writer.commit(earlyHeaders(this.#requestId, this.#served), loading);

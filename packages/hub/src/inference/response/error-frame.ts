@@ -27,6 +27,8 @@ export function errorFrame(
     case "chat":
     case "none":
       return `${before}data: ${JSON.stringify({ error: openAiError(error) })}\n\ndata: [DONE]\n\n`;
+    case "media":
+      return `${before}event: error\ndata: ${JSON.stringify({ type: "error", error: openAiError(error) })}\n\n`;
     case "responses":
       return `${before}${responsesError(error, context)}data: [DONE]\n\n`;
     case "messages":

@@ -4,7 +4,7 @@ import { cutBy, everyCut } from "../stream/cuts.fixture.ts";
 import { JsonResponse } from "./json-response.ts";
 
 function run(chunks: readonly Buffer[]) {
-  const json = new JsonResponse("ana");
+  const json = new JsonResponse("ana", false);
   const sent = chunks.map((chunk) => json.push(chunk, 0)).filter((chunk) => chunk !== undefined);
   const rest = json.end();
   return { text: Buffer.concat([...sent, rest]).toString(), early: sent.length, json };
@@ -53,7 +53,7 @@ test("a long one flows on after 64 KiB, unchanged", () => {
 });
 
 test("what is held does not change with the buffer it came in", () => {
-  const json = new JsonResponse("ana");
+  const json = new JsonResponse("ana", false);
   const window = Buffer.from('{"a":1}');
   json.push(window, 0);
   window.fill(0);
@@ -69,7 +69,9 @@ describe("a body that is no JSON object or array", () => {
   );
 
   test("is refused as soon as it is certain, without waiting for its end", () => {
-    expect(() => new JsonResponse("ana").push(Buffer.from("<!doctype html>"), 0)).toThrow("ana");
+    expect(() => new JsonResponse("ana", false).push(Buffer.from("<!doctype html>"), 0)).toThrow(
+      "ana",
+    );
   });
 });
 

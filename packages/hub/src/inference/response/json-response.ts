@@ -1,13 +1,13 @@
-import { readUsage, type Usage } from "@roomhub/protocol";
+import { isDuration, readUsage, type Usage } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "../json/json-scan.ts";
 import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
 
 const maxReadBytes = 8_192;
 /** With one of these members a body is a result, even when it has an `error` too. */
-const resultFields = ["object", "choices", "output", "data"];
+const resultFields = ["object", "choices", "output", "data", "results", "text"];
 const wanted = new WantedKeys([
-  ...wantedKeys(["id", "usage", "error"], maxReadBytes),
+  ...wantedKeys(["id", "usage", "error", "duration"], maxReadBytes),
   ...wantedKeys(resultFields, 0),
 ]);
 /** A body is held up to this length, so that a bad one can still become an error with the right status. */
@@ -27,9 +27,11 @@ export class JsonResponse {
   #firstContentMs: number | undefined;
   #usage: Usage = {};
   #responseId: string | undefined;
+  readonly #pictures: PictureCount | undefined;
 
-  constructor(participantId: string) {
+  constructor(participantId: string, countsPictures: boolean) {
     this.#participantId = participantId;
+    this.#pictures = countsPictures ? new PictureCount() : undefined;
   }
 
   /** bytes so far */
@@ -59,6 +61,7 @@ export class JsonResponse {
   push(chunk: Buffer, nowMs: number): Buffer | undefined {
     this.#firstContentMs ??= nowMs;
     this.#length += chunk.length;
+    this.#pictures?.see(chunk);
     if (!this.#scanner.push(chunk)) throw this.#notJson();
     if (!this.#isHolding) return chunk;
     this.#held.push(Buffer.from(chunk));
@@ -86,6 +89,9 @@ export class JsonResponse {
     }
     const id = shortValue(this.#scanner.last("id"));
     this.#usage = readUsage(shortValue(this.#scanner.last("usage")));
+    const seconds = shortValue(this.#scanner.last("duration"));
+    if (isDuration(seconds)) this.#usage.audioSeconds ??= seconds;
+    if (this.#pictures !== undefined) this.#usage.images = this.#pictures.count;
     this.#responseId = typeof id === "string" && id !== "" ? id : undefined;
     return this.#takeHeld();
   }
@@ -101,6 +107,22 @@ export class JsonResponse {
     const body = this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held);
     this.#held = [];
     return body;
+  }
+}
+
+/** Counts pictures: inside a JSON string quotes are escaped, so that no text matches. */
+class PictureCount {
+  count = 0;
+  #carried = "";
+
+  see(chunk: Buffer): void {
+    const text = this.#carried + chunk.toString("latin1");
+    let end = 0;
+    for (const { index, 0: match } of text.matchAll(/"(?:b64_json|url)"\s{0,4}:\s{0,4}"[^"]/g)) {
+      this.count++;
+      end = index + match.length;
+    }
+    this.#carried = text.slice(Math.max(end, text.length - 24));
   }
 }
 

@@ -2,10 +2,15 @@ import { describe, expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
 import { judgeHead } from "./response-gate.ts";
 
-function judged(status: number, type: string | undefined, isStream: boolean): string {
+function judged(
+  status: number,
+  type: string | undefined,
+  isStream: boolean,
+  content?: "audio",
+): string {
   const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
   try {
-    return judgeHead({ status, headers }, "ana", isStream);
+    return judgeHead({ status, headers }, "ana", { isStream, content });
   } catch (error) {
     return error instanceof HubError ? error.code : "bug";
   }

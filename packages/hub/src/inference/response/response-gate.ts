@@ -1,8 +1,20 @@
+import type { Surface } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { ResponseHead } from "../upstream.ts";
 
 /** The kind of response that a provider's status and headers announce. */
-export type ResponseKind = "stream" | "json" | "refusal";
+export type ResponseKind = "stream" | "json" | "plain" | "refusal";
+
+/** What a surface's response may be. */
+interface Expected {
+  isStream: boolean;
+  content: Surface["content"];
+}
+
+/** Types of responses that are passed as they are. */
+const plain: Record<NonNullable<Surface["content"]>, RegExp> = {
+  audio: /^(?:audio|video)\/|^application\/(?:octet-stream|ogg)\b/i,
+};
 
 const json = /^application\/(?:[\w.+-]+\+)?json\b/i;
 const eventStream = /^text\/event-stream\b/i;
@@ -16,7 +28,7 @@ const eventStream = /^text\/event-stream\b/i;
 export function judgeHead(
   head: ResponseHead,
   participantId: string,
-  isStream: boolean,
+  { isStream, content }: Expected,
 ): ResponseKind {
   const { status } = head;
   if (!Number.isInteger(status) || status < 200 || status > 599) {
@@ -31,6 +43,8 @@ export function judgeHead(
   if (status === 204 || status === 205)
     throw invalid(participantId, `responded ${status} without a body`);
   const type = head.headers["content-type"];
+  const isPlain = content !== undefined && (type === undefined || plain[content].test(type));
+  if (isPlain) return "plain";
   if (type === undefined) return isStream ? "stream" : "json";
   if (json.test(type)) return "json";
   if (isStream && eventStream.test(type)) return "stream";

@@ -54,7 +54,7 @@ describe("response headers", () => {
       "content-length": "3",
       "content-encoding": "br",
     };
-    const passed = relayedHeaders(served, { status: 200, headers }, false);
+    const passed = relayedHeaders(served, { status: 200, headers }, "json");
     expect(passed).toEqual({
       ...servedByHeaders(served),
       "content-type": "application/json",
@@ -66,14 +66,14 @@ describe("response headers", () => {
   });
 
   test.each([
-    ["application/json; charset=utf-8", false, "application/json; charset=utf-8"],
-    ["text/event-stream", true, "text/event-stream"],
-    ["application/json; evil=\u00ff", false, "application/json"],
-    ["text/event-stream\r\nx: y", true, "text/event-stream"],
-    [undefined, false, "application/json"],
-    [undefined, true, "text/event-stream"],
-  ])("take a content type of %j, stream %s, as %s", (type, isStream, expected) => {
+    ["application/json; charset=utf-8", "application/json; charset=utf-8"],
+    ["text/event-stream", "text/event-stream"],
+    ["audio/pcm;rate=24000;encoding=signed-int", "audio/pcm;rate=24000;encoding=signed-int"],
+    ["application/json; evil=\u00ff", "default/type"],
+    ["text/event-stream\r\nx: y", "default/type"],
+    [undefined, "default/type"],
+  ])("take a content type of %j as %s", (type, expected) => {
     const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
-    expect(contentTypeOf({ status: 200, headers }, isStream)).toBe(expected);
+    expect(contentTypeOf({ status: 200, headers }, "default/type")).toBe(expected);
   });
 });

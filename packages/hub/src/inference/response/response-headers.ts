@@ -2,6 +2,7 @@ import { forwardResponseHeaders, MAY_TRUNCATE_HEADER } from "@roomhub/protocol";
 import type { HubError } from "../../errors.ts";
 import { type RequestFacts, type ServedBy, servedBy } from "../request-facts.ts";
 import type { ResponseHead } from "../upstream.ts";
+import type { ResponseKind } from "./response-gate.ts";
 
 /** lower-case names */
 export type HeaderMap = Record<string, string>;
@@ -44,9 +45,13 @@ export function errorHeaders(error: HubError, facts: RequestFacts, hints: Header
 }
 
 /** The headers of a relayed response: the hub's, and the provider's that may pass. */
-export function relayedHeaders(served: ServedBy, head: ResponseHead, isStream: boolean): HeaderMap {
+export function relayedHeaders(
+  served: ServedBy,
+  head: ResponseHead,
+  kind: ResponseKind,
+): HeaderMap {
   const headers = servedByHeaders(served);
-  headers["content-type"] = contentTypeOf(head, isStream);
+  headers["content-type"] = contentTypeOf(head, defaultTypes[kind]);
   const theirs = forwardResponseHeaders(head.headers);
   for (const name in theirs) headers[name] ??= theirs[name] ?? "";
   return headers;
@@ -54,7 +59,7 @@ export function relayedHeaders(served: ServedBy, head: ResponseHead, isStream: b
 
 /** The headers of a provider's own refusal. */
 export function refusalHeaders(served: ServedBy, head: ResponseHead): HeaderMap {
-  const headers = relayedHeaders(served, head, false);
+  const headers = relayedHeaders(served, head, "refusal");
   headers["content-type"] = "application/json";
   return headers;
 }
@@ -65,13 +70,19 @@ export function earlyHeaders(requestId: string, served: ServedBy | undefined): H
   return { ...ours, "content-type": "text/event-stream" };
 }
 
-const safeContentType = /^[\w.+-]+\/[\w.+-]+(?:\s*;\s*charset="?[\w-]+"?)?$/;
+const defaultTypes: Record<ResponseKind, string> = {
+  stream: "text/event-stream",
+  json: "application/json",
+  plain: "application/octet-stream",
+  refusal: "application/json",
+};
+const safeContentType = /^[\w.+-]+\/[\w.+-]+(?:\s*;\s*\w+="?[\w.-]+"?){0,4}$/;
 
 /** The provider's content type when it is a plain one, else the one of this kind of response. */
-export function contentTypeOf(head: ResponseHead, isStream: boolean): string {
+export function contentTypeOf(head: ResponseHead, otherwise: string): string {
   const type = head.headers["content-type"];
   if (type !== undefined && safeContentType.test(type)) return type;
-  return isStream ? "text/event-stream" : "application/json";
+  return otherwise;
 }
 
 const isVisibleAscii = /^[\x21-\x7e]*$/;

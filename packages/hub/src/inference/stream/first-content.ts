@@ -14,6 +14,7 @@ import {
 const openings: Record<StreamMarker, RegExp | undefined> = {
   chat: undefined,
   none: undefined,
+  media: undefined,
   responses: /response\.(?:created|queued|in_progress)\b/,
   messages: /\bmessage_start\b/,
 };
@@ -114,6 +115,7 @@ function lineWith(marker: StreamMarker): RegExp {
 const lines: Record<StreamMarker, RegExp> = {
   chat: lineWith("chat"),
   none: lineWith("none"),
+  media: lineWith("media"),
   responses: lineWith("responses"),
   messages: lineWith("messages"),
 };

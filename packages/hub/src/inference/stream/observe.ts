@@ -200,6 +200,8 @@ function isFinishTheEnd(marker: StreamMarker): boolean {
   switch (marker) {
     case "chat":
     case "none":
+    // Several pictures have a terminal event each.
+    case "media":
       return false;
     case "responses":
     case "messages":

@@ -34,9 +34,11 @@ const markers: Record<StreamMarker, RegExp> = {
   none: chatSign,
   responses: /\[DONE\]|response\.(?:completed|incomplete|failed)|"error"|event: ?error/g,
   messages: /message_stop|"error"|event: ?error/g,
+  media: /"(?:transcript\.text|speech\.audio)\.done"|"image_\w+\.completed"|"error"|event: ?error/g,
 };
 /** neither null nor the empty text that some servers write for it */
 export const finishReason = /"finish_reason"\s*:\s*"[^"]/;
+const terminalMediaType = /^(?:transcript\.text|speech\.audio)\.done$|^image_\w+\.completed$/;
 const terminalType = /^response\.(?:completed|incomplete|failed)$/;
 
 /**
@@ -88,6 +90,8 @@ export function isTerminal(
       return type !== undefined && terminalType.test(type);
     case "messages":
       return type === "message_stop";
+    case "media":
+      return type !== undefined && terminalMediaType.test(type);
   }
 }
 

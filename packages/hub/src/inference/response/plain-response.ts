@@ -1,0 +1,29 @@
+import type { Usage } from "@roomhub/protocol";
+
+const none = Buffer.alloc(0);
+
+/** A response of sound or text: its bytes are passed as they come, and nothing is read in them. */
+export class PlainResponse {
+  readonly usage: Usage = {};
+  readonly responseId = undefined;
+  #length = 0;
+  #firstContentMs: number | undefined;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get firstContentMs(): number | undefined {
+    return this.#firstContentMs;
+  }
+
+  push(chunk: Buffer, nowMs: number): Buffer {
+    this.#firstContentMs ??= nowMs;
+    this.#length += chunk.length;
+    return chunk;
+  }
+
+  end(): Buffer {
+    return none;
+  }
+}

@@ -1,0 +1,213 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { joinDirect, join, PATHS } from "../support/hub/joining.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
+import { until } from "../support/waiting.ts";
+
+interface Sent {
+  path: string;
+  body: string;
+}
+
+type Serve = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
+
+/** A model server that lists its paths. */
+async function startServer(paths: Record<string, Serve>) {
+  const sent: Sent[] = [];
+  const listed = Object.fromEntries(Object.keys(paths).map((path) => [path, {}]));
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const path = request.url ?? "";
+      const json = (status: number, value: object) => {
+        response.writeHead(status, { "content-type": "application/json" });
+        response.end(JSON.stringify(value));
+      };
+      if (path === "/v1/models") return json(200, { object: "list", data: [{ id: "m" }] });
+      if (path === "/openapi.json") return json(200, { paths: listed });
+      const serve = paths[path];
+      if (serve === undefined) return json(404, { detail: "Not Found" });
+      const body = Buffer.concat(parts);
+      sent.push({ path, body: body.toString("latin1") });
+      serve(request, response, body);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    sent,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+const respond =
+  (type: string, body: string | Buffer): Serve =>
+  (_request, response) => {
+    response.writeHead(200, { "content-type": type });
+    response.end(body);
+  };
+
+const sound = Buffer.from(Array.from({ length: 300_000 }, (_, at) => (at * 31) % 256));
+const speechEvents = [
+  { type: "speech.audio.delta", audio: "AAAA" },
+  { type: "speech.audio.done", usage: { input_tokens: 3, output_tokens: 4, total_tokens: 7 } },
+];
+const sse = (events: readonly object[]) =>
+  events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+
+const ranking = { id: "r1", results: [{ index: 0, relevance_score: 0.9 }] };
+
+function untilListed(hub: TestHub, code: string, name: string, value: string, id?: string) {
+  return until(
+    `${name} ${value}`,
+    () => hub.client.listParticipants(code),
+    (all) =>
+      all.some((one) => (id === undefined || one.id === id) && one.capabilities[name] === value),
+  );
+}
+
+test("sound of as many bytes as mediaResponseBytes passes, one byte more does not", async () => {
+  await using server = await startServer({ "/v1/audio/speech": respond("audio/mpeg", sound) });
+  for (const [mediaResponseBytes, passes] of [
+    [sound.length, true],
+    [sound.length - 1, false],
+  ] as const) {
+    await using hub = await startTestHub({ limits: { mediaResponseBytes } });
+    const code = await hub.createRoom();
+    await joinDirect(hub, code, { model: "m", endpoint: server.url });
+    const json = { model: "*", input: "hello" };
+    const reading = hub
+      .fetch(`/rooms/${code}/v1/audio/speech`, { json })
+      .then(async (response) => (await response.arrayBuffer()).byteLength)
+      .catch(() => "broken");
+    expect(await reading).toBe(passes ? sound.length : "broken");
+  }
+});
+
+describe.each(PATHS)("over %s", (path) => {
+  test("sound passes byte for byte, with the model's own name in the request", async () => {
+    await using server = await startServer({ "/v1/audio/speech": respond("audio/mpeg", sound) });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    const events = await hub.watch(code);
+    await untilListed(hub, code, "audioSpeech", "supported");
+    const json = { model: "*", input: "hello", voice: "alloy" };
+    const response = await hub.fetch(`/rooms/${code}/v1/audio/speech`, { json });
+    expect(response.headers.get("content-type")).toBe("audio/mpeg");
+    expect(Buffer.from(await response.arrayBuffer()).equals(sound)).toBe(true);
+    expect(server.sent).toEqual([
+      { path: "/v1/audio/speech", body: '{"model":"m","input":"hello","voice":"alloy"}' },
+    ]);
+    const { data } = await events.next("llm.complete");
+    expect(data).toMatchObject({
+      protocol: "audioSpeech",
+      metrics: { ttftMs: expect.any(Number) },
+    });
+  });
+
+  test("speech that breaks off never ends cleanly", async () => {
+    const cut: Serve = (_request, response) => {
+      response.writeHead(200, { "content-type": "audio/mpeg" });
+      response.write(sound.subarray(0, 1_000), () => response.destroy());
+    };
+    await using server = await startServer({ "/v1/audio/speech": cut });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    const events = await hub.watch(code);
+    const json = { model: "*", input: "hello" };
+    const response = await hub.fetch(`/rooms/${code}/v1/audio/speech`, { json });
+    await expect(response.arrayBuffer()).rejects.toThrow();
+    const { data } = await events.next("llm.error");
+    expect(data).toMatchObject({ code: "provider_disconnected", protocol: "audioSpeech" });
+  });
+
+  test("the response says whether speech is a stream, and nothing is added to it", async () => {
+    const stream = respond("text/event-stream", sse(speechEvents));
+    await using server = await startServer({ "/v1/audio/speech": stream });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    const events = await hub.watch(code);
+    const json = { model: "*", input: "hello", stream_format: "sse" };
+    const response = await hub.fetch(`/rooms/${code}/v1/audio/speech`, { json });
+    expect(await response.text()).toBe(sse(speechEvents));
+    const { data } = await events.next("llm.complete");
+    expect(data).toMatchObject({ metrics: { inputTokens: 3, outputTokens: 4 } });
+  });
+
+  test("a stream of speech without its terminal event ends with an error", async () => {
+    const stream = respond("text/event-stream", sse(speechEvents.slice(0, 1)));
+    await using server = await startServer({ "/v1/audio/speech": stream });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    const json = { model: "*", input: "hello", stream_format: "sse" };
+    const text = await (await hub.fetch(`/rooms/${code}/v1/audio/speech`, { json })).text();
+    expect(text).toContain('event: error\ndata: {"type":"error","error":{');
+    expect(text).not.toContain("[DONE]");
+  });
+
+  test("pictures are counted", async () => {
+    const pictures = { created: 1, data: [{ b64_json: "AAAA" }, { b64_json: "BBBB" }] };
+    const paint = respond("application/json", JSON.stringify(pictures));
+    await using server = await startServer({ "/v1/images/generations": paint });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    const events = await hub.watch(code);
+    const json = { model: "*", prompt: "a hub", n: 2 };
+    const response = await hub.fetch(`/rooms/${code}/v1/images/generations`, { json });
+    expect(await response.json()).toEqual(pictures);
+    const { data } = await events.next("llm.complete");
+    expect(data).toMatchObject({ protocol: "imageGenerations", metrics: { images: 2 } });
+  });
+
+  test.each([
+    ["has it", ["/v1/rerank", "/v2/rerank"], "/v2/rerank"],
+    ["does not have it", ["/v1/rerank"], "/v1/rerank"],
+  ])("version 2 of reranking goes to a server that %s", async (_what, paths, expected) => {
+    const rank = respond("application/json", JSON.stringify(ranking));
+    await using server = await startServer(Object.fromEntries(paths.map((one) => [one, rank])));
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    await untilListed(hub, code, "rerank", "supported");
+    const json = { model: "*", query: "q", documents: ["a"] };
+    const response = await hub.fetch(`/rooms/${code}/v2/rerank`, { json });
+    expect(await response.json()).toEqual(ranking);
+    expect(server.sent.map((one) => one.path)).toEqual([expected]);
+  });
+});
+
+test("a request for any participant goes to one that is known to have the surface", async () => {
+  await using silent = await startServer({ "/v1/chat/completions": respond("text/plain", "") });
+  await using server = await startServer({ "/v1/audio/speech": respond("audio/wav", sound) });
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await joinDirect(hub, code, { id: "ada", model: "chat", endpoint: silent.url });
+  await joinDirect(hub, code, { id: "bob", model: "voice", endpoint: server.url });
+  await untilListed(hub, code, "audioSpeech", "supported", "bob");
+  await untilListed(hub, code, "audioSpeech", "unsupported", "ada");
+  const json = { model: "*", input: "hello" };
+  const response = await hub.fetch(`/rooms/${code}/v1/audio/speech`, { json });
+  expect(response.headers.get("x-roomhub-participant")).toBe("bob");
+  const refused = await hub.fetch(`/rooms/${code}/v1/audio/speech`, {
+    json: { ...json, model: "ada" },
+  });
+  expect(await refused.json()).toMatchObject({
+    error: {
+      code: "unsupported_protocol",
+      message: expect.stringContaining("ada cannot serve audioSpeech"),
+    },
+  });
+});
