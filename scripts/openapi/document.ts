@@ -197,6 +197,7 @@ function security(token: NonNullable<Operation["token"]>): object[] {
 const pathParameters = {
   code: inPath("code", "The room's code, in any letter case"),
   key: inPath("key", "A key's id or name"),
+  client: inPath("client", "A client's name or fingerprint, as events show it, or its address"),
   id: inPath("id", "A participant's id"),
   model: inPath("model", "A participant's id or any selector, percent-encoded"),
   version: inPath("version", "The hub's own version"),

@@ -151,6 +151,7 @@ function ofSurface(surface: Surface): Operation {
       ...bodyErrors,
       "room_not_found",
       "key_limit_reached",
+      "client_blocked",
       ...routedErrors.filter((code) => canContinue || code !== "previous_response_not_found"),
     ],
     errorShape: surface.errorShape,

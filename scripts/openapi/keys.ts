@@ -108,4 +108,33 @@ export const keyOperations: readonly Operation[] = [
     errors: [...keeperErrors, "participant_not_found", "invalid_type"],
     token: "keeper",
   },
+  {
+    id: "listBlocked",
+    tag: "Rooms",
+    summary: "List the clients whose requests are refused",
+    routes: ["GET /rooms/:code/blocked", "GET /v1/rooms/:code/blocked"],
+    successes: { 200: json("The oldest first.", "BlockedResponse") },
+    errors: keeperErrors,
+    token: "keeper",
+  },
+  {
+    id: "blockClient",
+    tag: "Rooms",
+    summary: "Refuse the requests of a client",
+    description:
+      "By its name or fingerprint, as events show it, or by its address. What it runs ends.",
+    routes: ["PUT /rooms/:code/blocked/:client", "PUT /v1/rooms/:code/blocked/:client"],
+    successes: { 200: json("It is blocked.", "BlockedResponse") },
+    errors: [...keeperErrors, "invalid_type"],
+    token: "keeper",
+  },
+  {
+    id: "unblockClient",
+    tag: "Rooms",
+    summary: "Let a blocked client send requests again",
+    routes: ["DELETE /rooms/:code/blocked/:client", "DELETE /v1/rooms/:code/blocked/:client"],
+    successes: { 200: json("It is not blocked.", "BlockedResponse") },
+    errors: [...keeperErrors, "invalid_type"],
+    token: "keeper",
+  },
 ];

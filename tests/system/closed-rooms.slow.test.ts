@@ -18,6 +18,9 @@ const decisions: Record<string, string> = {
   "PUT /": "host",
   "DELETE /": "host",
   "POST /participants/:id/kick": "host",
+  "GET /blocked": "host",
+  "PUT /blocked/:client": "host",
+  "DELETE /blocked/:client": "host",
   "GET /watch": "page",
   "POST /join": "share token",
   "PUT /participants/:id": "share token",
@@ -214,6 +217,7 @@ function pathOf({ path }: Route): string {
     .replace(":code", world.code)
     .replace(":id", path.endsWith("/kick") ? "unknown" : "ada")
     .replace(":key", "unknown")
+    .replace(":client", "unknown")
     .replace(":model", "m")
     .replace(":responseId", "resp_1");
 }

@@ -4,6 +4,7 @@ import { memoryRoomStore } from "@roomhub/hub";
 import { expect, test } from "vitest";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
+import { QUICK_SWEEP } from "../support/hub/manual-time.ts";
 import { startCluster } from "../support/hub/start-cluster.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
@@ -113,4 +114,80 @@ test("where the operator alone creates rooms, others use them as everywhere", as
   const { room } = await hub.client.createRoom({ name: "lab" }, { operatorSecret: "s3cret" });
   expect(room).not.toHaveProperty("closed");
   expect((await hub.fetch(`/rooms/${room.code}/v1/models`)).status).toBe(200);
+});
+
+test("a client that is blocked by its name or address sends nothing more, and what it runs ends", async () => {
+  const gate = createGate();
+  await using provider = await startFakeProvider({
+    behave: () => ({ kind: "normal", gate: gate.opened, gateAfterChunks: 2 }),
+  });
+  await using hub = await startTestHub({ limits: QUICK_SWEEP });
+  const { code, path, headers } = await hostedRoom(hub);
+  await joinDirect(hub, code, { endpoint: provider.url, config: { maxConcurrency: 3 } });
+  const chat = (name: string, fields: object = {}) =>
+    hub.fetch(`${path}/v1/chat/completions`, {
+      json: { model: "*", messages: userSays("hi"), ...fields },
+      headers: { authorization: `Bearer as-${name}` },
+    });
+  const blocked = async (method: string, client: string) => {
+    const response = await hub.fetch(`${path}/blocked/${client}`, { method, headers });
+    return ((await response.json()) as { blocked: string[] }).blocked;
+  };
+  const [eve, bob] = [await chat("eve", { stream: true }), await chat("bob", { stream: true })];
+  expect((await hub.fetch(`${path}/blocked/eve`, { method: "PUT" })).status).toBe(403);
+  expect(await blocked("PUT", "Eve")).toEqual(["eve"]);
+  expect(await within(eve.text(), "the end of the stream")).toContain('"code":"client_blocked"');
+  gate.open();
+  expect(await bob.text()).not.toContain("error");
+  const refused = await chat("eve");
+  expect(refused.headers.get("x-should-retry")).toBe("false");
+  expect([refused.status, await codeOf(refused)]).toEqual([403, "client_blocked"]);
+  expect((await chat("bob")).status).toBe(200);
+  expect(await blocked("PUT", "127.0.0.1")).toEqual(["eve", "127.0.0.1"]);
+  expect(await codeOf(await chat("bob"))).toBe("client_blocked");
+  expect(await blocked("DELETE", "127.0.0.1")).toEqual(["eve"]);
+  expect((await chat("bob")).status).toBe(200);
+  expect(await blocked("DELETE", "eve")).toEqual([]);
+  expect((await chat("eve")).status).toBe(200);
+});
+
+const eve = { id: "eve", nickname: "Eve", model: "m", endpoint: "http://127.0.0.1:9/v1" };
+
+/** The host removes eve for an hour, and blocks a client. */
+async function shutOut(hub: TestHub, { path, headers }: { path: string; headers: HeadersInit }) {
+  expect((await hub.fetch(`${path}/join`, { json: eve })).status).toBe(201);
+  const kick = `${path}/participants/eve/kick?banMs=3600000`;
+  expect((await hub.fetch(kick, { method: "POST", headers })).status).toBe(200);
+  expect((await hub.fetch(`${path}/blocked/mallory`, { method: "PUT", headers })).status).toBe(200);
+}
+
+async function areOut(hub: TestHub, { path, headers }: { path: string; headers: HeadersInit }) {
+  expect(await codeOf(await hub.fetch(`${path}/join`, { json: eve }))).toBe("participant_banned");
+  const { blocked } = (await (await hub.fetch(`${path}/blocked`, { headers })).json()) as {
+    blocked: string[];
+  };
+  expect(blocked).toEqual(["mallory"]);
+}
+
+test("who is removed and who is blocked stays out when the hub restarts", async () => {
+  const store = memoryRoomStore();
+  const hub = await startTestHub({ store });
+  const room = await hostedRoom(hub);
+  await shutOut(hub, room);
+  await hub[Symbol.asyncDispose]();
+  await using again = await startTestHub({ store });
+  await areOut(again, room);
+});
+
+test("who is removed and who is blocked stays out when the room moves to another hub", async () => {
+  await using cluster = await startCluster(2);
+  await cluster.linked();
+  const [first, second] = cluster.hubs;
+  if (first === undefined || second === undefined) throw new Error("the cluster has two hubs");
+  const room = await hostedRoom(first);
+  await cluster.everywhere("/rooms", ({ rooms }: { rooms: Room[] }) => rooms.length === 1);
+  await shutOut(first, room);
+  await areOut(second, room);
+  await first[Symbol.asyncDispose]();
+  await areOut(second, room);
 });

@@ -309,6 +309,9 @@ describe("a closed room", () => {
     await host.setPassword(null);
     await host.kick("a/b");
     await host.kick("ada", 5);
+    await host.setBlocked("2001:db8::1", true);
+    await host.setBlocked("eve", false);
+    await host.blocked();
     await host.delete();
     await host.createKey({ name: "ada" });
     await host.listKeys();
@@ -322,6 +325,9 @@ describe("a closed room", () => {
       ["PUT", below, "rhh_1", '{"password":null}'],
       ["POST", `${below}/participants/a%2Fb/kick`, "rhh_1", undefined],
       ["POST", `${below}/participants/ada/kick?banMs=5`, "rhh_1", undefined],
+      ["PUT", `${below}/blocked/2001%3Adb8%3A%3A1`, "rhh_1", undefined],
+      ["DELETE", `${below}/blocked/eve`, "rhh_1", undefined],
+      ["GET", `${below}/blocked`, "rhh_1", undefined],
       ["DELETE", below, "rhh_1", undefined],
       ["POST", `${below}/keys`, "rhh_1", '{"name":"ada"}'],
       ["GET", `${below}/keys`, "rhh_1", undefined],

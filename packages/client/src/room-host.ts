@@ -70,6 +70,21 @@ export class RoomHost {
     await this.#call("POST", `/participants/${encodeURIComponent(participantId)}/kick${query}`);
   }
 
+  /** The clients whose requests are refused. */
+  async blocked(): Promise<string[]> {
+    return (await this.#call<{ blocked: string[] }>("GET", "/blocked")).blocked;
+  }
+
+  /**
+   * Refuses the requests of a client, or no longer; what it runs ends. Keys and participants stay.
+   *
+   * @param client - its name or fingerprint as events show it, or its address
+   */
+  async setBlocked(client: string, isBlocked: boolean): Promise<string[]> {
+    const path = `/blocked/${encodeURIComponent(client)}`;
+    return (await this.#call<{ blocked: string[] }>(isBlocked ? "PUT" : "DELETE", path)).blocked;
+  }
+
   /** The oldest first, with those that ended within 30 days; without their values. */
   async listKeys(): Promise<Key[]> {
     return (await this.#call<{ keys: Key[] }>("GET", "/keys")).keys;

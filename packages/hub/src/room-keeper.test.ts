@@ -1,7 +1,6 @@
 import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
-import { Bans } from "./domain/keys/bans.ts";
 import { noKeys } from "./domain/keys/key-table.ts";
 import { noAliases } from "./domain/aliases/alias-table.ts";
 import { Registry } from "./domain/registry.ts";
@@ -77,7 +76,8 @@ describe("loading", () => {
       aliases: noAliases,
       isClosed: false,
       keys: noKeys,
-      bans: new Bans(),
+      bans: [],
+      blocked: new Set<string>(),
       isDeleted: false,
       participants: new Map(),
       placing: newPlacing(),

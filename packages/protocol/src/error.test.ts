@@ -101,6 +101,7 @@ test("refusals of a closed room tell SDKs not to retry", () => {
     "401 key_revoked",
     "401 key_expired",
     "403 not_allowed",
+    "403 client_blocked",
   ]);
 });
 

@@ -53,6 +53,7 @@ export const ERROR_STATUS = defineErrors({
   host_token_required: { status: 403, retry: "none" },
   operator_required: { status: 403, retry: "none" },
   participant_banned: { status: 403, retry: "none" },
+  client_blocked: { status: 403, retry: "stop", stage: "routing" },
   origin_not_allowed: { status: 403, retry: "none" },
 
   room_not_found: { status: 404, retry: "none" },

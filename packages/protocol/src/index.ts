@@ -69,6 +69,8 @@ export {
   resolveLimits,
 } from "./limits.ts";
 export {
+  BlockedClient,
+  BlockedResponse,
   isKeyValue,
   Key,
   KEY_RIGHTS,

@@ -29,6 +29,17 @@ export const KickQuestion = z.object({
   banMs: z.coerce.number().int().min(0).max(longestBanMs).default(60_000),
 });
 
+/** The path of `PUT` and `DELETE …/blocked/:client`. */
+export const BlockedClient = z.object({
+  /** as it is shown, by its name or the fingerprint of its API key, or its address */
+  client: z.string().regex(/^[\w.:-]{1,64}$/, {
+    error: "must be the name or fingerprint of a client, or an address",
+  }),
+});
+
+/** The oldest first, in lower case; of IPv6 addresses the network. */
+export const BlockedResponse = z.object({ blocked: z.array(z.string()) });
+
 /** A key of a room, without its value. */
 export const Key = z.object({
   id: z.uuid(),

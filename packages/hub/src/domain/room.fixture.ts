@@ -10,7 +10,6 @@ import {
 } from "./participant.ts";
 import { Pace } from "./placement/pace.ts";
 import { noAliases } from "./aliases/alias-table.ts";
-import { Bans } from "./keys/bans.ts";
 import { noKeys } from "./keys/key-table.ts";
 import { newPlacing, type Room } from "./room.ts";
 
@@ -92,7 +91,8 @@ export function aRoom(...participants: Participant[]): Room {
     aliases: noAliases,
     isClosed: false,
     keys: noKeys,
-    bans: new Bans(),
+    bans: [],
+    blocked: new Set<string>(),
     isDeleted: false,
     participants: new Map(participants.map((one) => [one.id, one])),
     placing: newPlacing(),

@@ -1,5 +1,5 @@
 import type { AliasTable } from "./aliases/alias-table.ts";
-import type { Bans } from "./keys/bans.ts";
+import type { Ban } from "./keys/bans.ts";
 import type { KeyTable } from "./keys/key-table.ts";
 import { Pace } from "./placement/pace.ts";
 import { updateFacts } from "./needs/model-facts.ts";
@@ -26,8 +26,10 @@ export interface Room {
   isClosed: boolean;
   /** replaced as a whole, as aliases */
   keys: KeyTable;
-  /** who may not join now */
-  readonly bans: Bans;
+  /** who may not join; replaced as a whole */
+  bans: readonly Ban[];
+  /** whose requests are refused: names and addresses of clients, in lower case; replaced as a whole */
+  blocked: ReadonlySet<string>;
   /** Its host deleted it: what runs in it ends. */
   isDeleted: boolean;
   /** by id, in join order */

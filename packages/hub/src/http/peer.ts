@@ -150,7 +150,7 @@ export function normaliseAddress(address: string): string {
  * What counts as one client: an IPv4 address, or the /64 of an IPv6 one. A single machine has a whole /64, and with it more
  * addresses than there are passwords. Contract §6.
  */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   // An IPv4 address at the end stands for two groups.
   const [before = "", after] = address.replace(/[^:]*\.[^:]*$/, "0:0").split("::");

@@ -1,6 +1,13 @@
 import { SURFACES } from "@roomhub/protocol";
 import { deleteAlias, listAliases, postAlias } from "./handlers/aliases.ts";
-import { deleteRoom, postKick, putRoom } from "./handlers/host.ts";
+import {
+  deleteBlocked,
+  deleteRoom,
+  listBlocked,
+  postKick,
+  putBlocked,
+  putRoom,
+} from "./handlers/host.ts";
 import { getHealth, listHubs } from "./handlers/hub.ts";
 import {
   deleteKey,
@@ -154,6 +161,12 @@ export const ROUTES: readonly Route[] = [
   json("DELETE", "/v1/rooms/:code", "host", deleteRoom),
   json("POST", "/rooms/:code/participants/:id/kick", "host", postKick),
   json("POST", "/v1/rooms/:code/participants/:id/kick", "host", postKick),
+  json("GET", "/rooms/:code/blocked", "host", listBlocked),
+  json("GET", "/v1/rooms/:code/blocked", "host", listBlocked),
+  json("PUT", "/rooms/:code/blocked/:client", "host", putBlocked),
+  json("PUT", "/v1/rooms/:code/blocked/:client", "host", putBlocked),
+  json("DELETE", "/rooms/:code/blocked/:client", "host", deleteBlocked),
+  json("DELETE", "/v1/rooms/:code/blocked/:client", "host", deleteBlocked),
   json("POST", "/rooms/:code/close", "host", postClose),
   json("POST", "/v1/rooms/:code/close", "host", postClose),
   json("POST", "/rooms/:code/open", "host", postOpen),

@@ -5,7 +5,7 @@ import type { RequestMinutes } from "../domain/keys/request-minutes.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { BodyBudget } from "./body-budget.ts";
-import { Dispatch } from "./dispatch.ts";
+import { Dispatch, refusalOf } from "./dispatch.ts";
 import { namedSession } from "./request/named-session.ts";
 import type { RequestBody } from "./request/request-body.ts";
 import type { Senders } from "./sender/senders.ts";
@@ -90,7 +90,7 @@ export function begin(context: InferenceContext, call: InferenceCall): Dispatch 
   const { dispatch: shared } = context;
   const deps = call.request.hasEvents ? shared : { ...shared, emit: silent };
   refuseAtLimit(deps);
-  const refusal = call.access?.refusal(context.wallMs());
+  const refusal = refusalOf(call, context.wallMs());
   if (refusal !== undefined) throw refusal;
   const spend = reserveTokens(context, call);
   touchRoom(context, call.room);

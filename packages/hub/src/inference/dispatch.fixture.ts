@@ -283,6 +283,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
         "9c1f02ab",
         options.identity ?? { kind: "none", id: "" },
         { ownAddress: undefined, clientKey: options.clientKey, keyId: undefined },
+        options.address ?? "127.0.0.1",
       ),
       access: options.access,
       startedMs: nowMs,

@@ -223,7 +223,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
 
   tick(nowMs: number): void {
     this.#guard(() => {
-      const refusal = this.#call.access?.refusal(this.#deps.wallMs());
+      const refusal = refusalOf(this.#call, this.#deps.wallMs());
       if (refusal !== undefined) throw refusal;
       const place = this.#place;
       const { delivery } = this.#attempts;
@@ -325,6 +325,17 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const [alias, queueMs] = [this.#routing.alias, this.#queueMs];
     return factsOf(this.#call, { participant, alias, attempts: count, queueMs, resumes });
   }
+}
+
+/** Why the request must not begin, or must end. @param nowMs - epoch ms @returns undefined as long as it may go on */
+export function refusalOf(
+  { room, sender, access }: InferenceCall,
+  nowMs: number,
+): HubError | undefined {
+  if (!sender.isAmong(room.blocked)) return access?.refusal(nowMs);
+  return new HubError("client_blocked", `The host of room ${room.code} has blocked this client.`, {
+    hint: "Ask the room's host.",
+  });
 }
 
 function seconds(ms: number): string {

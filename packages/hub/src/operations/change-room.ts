@@ -3,7 +3,10 @@ import { HubError } from "../errors.ts";
 import type { OperationContext } from "./context.ts";
 
 /** What of a room is stored and changes. */
-type Stored = Pick<Room, "name" | "isPasswordProtected" | "aliases" | "isClosed" | "keys">;
+type Stored = Pick<
+  Room,
+  "name" | "isPasswordProtected" | "aliases" | "isClosed" | "keys" | "bans" | "blocked"
+>;
 
 /**
  * Changes what is stored of a room, and resolves once it is. Changes of a room run one after the other: each begins with
@@ -27,14 +30,11 @@ export async function changeRoom<Result>(
       isKept = await rooms.keep(room);
     } finally {
       if (!isKept) {
-        // The directory may have reported other values meanwhile, which stay.
         undo?.();
-        if (room.name === changed.name) room.name = before.name;
-        if (room.isPasswordProtected === changed.isPasswordProtected)
-          room.isPasswordProtected = before.isPasswordProtected;
-        if (room.aliases === changed.aliases) room.aliases = before.aliases;
-        if (room.isClosed === changed.isClosed) room.isClosed = before.isClosed;
-        if (room.keys === changed.keys) room.keys = before.keys;
+        const names = Object.keys(changed) as (keyof Stored)[];
+        // The directory may have reported other values meanwhile, which stay.
+        const ours = names.filter((name) => room[name] === changed[name]);
+        Object.assign(room, Object.fromEntries(ours.map((name) => [name, before[name]])));
       }
     }
     if (isKept) return result;

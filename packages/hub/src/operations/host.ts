@@ -1,4 +1,5 @@
 import type { Room as RoomView, UpdateRoomRequest } from "@roomhub/protocol";
+import { withBan } from "../domain/keys/bans.ts";
 import { roomView } from "../domain/views.ts";
 import { changeRoom } from "./change-room.ts";
 import type { OperationContext } from "./context.ts";
@@ -62,9 +63,10 @@ export async function deleteRoom(context: OperationContext, code: string): Promi
 }
 
 /**
- * `POST …/participants/:id/kick`: removes a participant, and refuses its joins for a while. Contract §9.
+ * `POST …/participants/:id/kick`: removes a participant, and refuses its joins for a while. The ban is stored when this
+ * resolves. Contract §9.
  *
- * @throws HubError `room_not_found`, `participant_not_found`
+ * @throws HubError `room_not_found`, `participant_not_found`, `cluster_unavailable`
  */
 export async function kickParticipant(
   context: OperationContext,
@@ -72,10 +74,52 @@ export async function kickParticipant(
   id: string,
   banMs: number,
 ): Promise<void> {
-  const { registry, nowMs, registrations } = context;
-  const room = registry.room(code);
-  const participant = registry.participant(room, id);
-  room.bans.add(participant, nowMs() + banMs);
+  const { registry, wallMs, registrations } = context;
+  const participant = await changeRoom(
+    context,
+    code,
+    (room) => {
+      const bans = withBan(room.bans, registry.participant(room, id), wallMs() + banMs, wallMs());
+      return { changed: { bans }, result: registry.participant(room, id) };
+    },
+    "Try again.",
+  );
+  if (!registry.isCurrent(participant)) return;
   removeParticipant(context, participant, { tunnel: "left", reason: "kicked" });
   await registrations?.changed(participant);
+}
+
+/** The oldest of more are forgotten. */
+const maxBlocked = 1_000;
+
+/** `GET …/blocked`: the clients whose requests are refused, the oldest first. @throws HubError `room_not_found` */
+export function blockedIn({ registry }: OperationContext, code: string): string[] {
+  return [...registry.room(code).blocked];
+}
+
+/**
+ * `PUT` and `DELETE …/blocked/:client`: refuses the requests of a client, or no longer. Stored when it resolves. Contract
+ * §9.
+ *
+ * @param client - its name or fingerprint as it is shown, or its address
+ * @throws HubError `room_not_found`, `cluster_unavailable`
+ */
+export async function setBlocked(
+  context: OperationContext,
+  code: string,
+  client: string,
+  isBlocked: boolean,
+): Promise<string[]> {
+  const blocked = await changeRoom(
+    context,
+    code,
+    (room) => {
+      const others = [...room.blocked].filter((one) => one !== client);
+      const result = isBlocked ? [...others, client].slice(-maxBlocked) : others;
+      return { changed: { blocked: new Set(result) }, result };
+    },
+    "Try again.",
+  );
+  context.accessChanged();
+  return blocked;
 }

@@ -1,5 +1,6 @@
 import type { JoinRequest, Warning, World } from "@roomhub/protocol";
 import { digestOf, mintClientKey, mintToken, type MintedToken } from "../credentials/tokens.ts";
+import { banRemainingMs } from "../domain/keys/bans.ts";
 import { updateLimit } from "../domain/slots.ts";
 import type { Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
@@ -96,13 +97,13 @@ async function checkAdmission(
 
 /** Contract §9. A participant that is still in the room has its token. */
 function refuseBanned(
-  { nowMs }: OperationContext,
+  { wallMs }: OperationContext,
   { code, bans }: Room,
   { id, machineSecret }: JoinRequest,
   { address }: Peer,
 ): void {
   const machine = machineSecret === undefined ? undefined : digestOf(machineSecret).toString("hex");
-  const remainingMs = bans.remainingMs({ id, machine, address }, nowMs());
+  const remainingMs = banRemainingMs(bans, { id, machine, address }, wallMs());
   if (remainingMs === 0) return;
   const minutes = Math.ceil(remainingMs / 60_000);
   throw new HubError(

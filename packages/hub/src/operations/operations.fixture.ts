@@ -18,7 +18,6 @@ import { ParticipantRows } from "../domain/participant-rows.ts";
 import { TunnelOpenings, TunnelResumes } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
-import { Bans } from "../domain/keys/bans.ts";
 import { noKeys } from "../domain/keys/key-table.ts";
 import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates, LoadedUpdates } from "../domain/batched-updates.ts";
@@ -223,7 +222,8 @@ export function createOffice(
     aliases: noAliases,
     isClosed: false,
     keys: noKeys,
-    bans: new Bans(),
+    bans: [],
+    blocked: new Set<string>(),
     isDeleted: false,
     participants: new Map(),
     placing: newPlacing(),

@@ -6,7 +6,6 @@ import {
   type Room as RoomView,
 } from "@roomhub/protocol";
 import { mintHostToken } from "../credentials/tokens.ts";
-import { Bans } from "../domain/keys/bans.ts";
 import { noKeys, type RoomKey } from "../domain/keys/key-table.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { unusedRoomCode } from "../domain/room-code.ts";
@@ -90,7 +89,8 @@ function newRoom(
     aliases: noAliases,
     isClosed: firstKey !== undefined,
     keys: firstKey === undefined ? noKeys : noKeys.with(firstKey),
-    bans: new Bans(),
+    bans: [],
+    blocked: new Set<string>(),
     isDeleted: false,
     lastUsedAt: wallMs(),
     participants: new Map(),

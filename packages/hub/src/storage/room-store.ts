@@ -5,7 +5,7 @@ import {
   Room as RoomSchema,
 } from "@roomhub/protocol";
 import { type Alias, AliasTable, withoutChains } from "../domain/aliases/alias-table.ts";
-import { Bans } from "../domain/keys/bans.ts";
+import type { Ban } from "../domain/keys/bans.ts";
 import { KeyTable, noKeys, type RoomKey } from "../domain/keys/key-table.ts";
 import { TokenDay } from "../domain/keys/token-day.ts";
 import { parseStoredDigest } from "../stored-digest.ts";
@@ -27,6 +27,9 @@ export interface StoredRoom {
   hostTokenDigest?: string | undefined;
   /** the oldest first; absent for none */
   aliases?: readonly Alias[] | undefined;
+  /** absent for none, as the next */
+  bans?: readonly Ban[] | undefined;
+  blocked?: readonly string[] | undefined;
   /** absent for an open room */
   closed?: true | undefined;
   /** the oldest first; absent for none */
@@ -66,6 +69,13 @@ const storedKey = KeySchema.omit({ spentToday: true, resetAt: true }).extend({
   previous: KeySchema.pick({}).extend({ digest, endsAt: KeySchema.shape.createdAt }).optional(),
 });
 
+const storedBan = KeySchema.pick({}).extend({
+  id: RoomSchema.shape.code,
+  machine: RoomSchema.shape.code.optional(),
+  address: RoomSchema.shape.code.optional(),
+  until: KeySchema.shape.createdAt,
+});
+
 const storedRoom = RoomSchema.pick({
   id: true,
   code: true,
@@ -80,6 +90,8 @@ const storedRoom = RoomSchema.pick({
     .optional(),
   hostTokenDigest: digest.optional(),
   aliases: AliasSchema.array().optional(),
+  bans: storedBan.array().optional(),
+  blocked: RoomSchema.shape.code.array().optional(),
   closed: RoomSchema.shape.closed,
   keys: storedKey.array().optional(),
 });
@@ -95,6 +107,10 @@ function listFields(room: StoredRoom): StoredRoom {
   return {
     ...{ id, code, name, hostId, createdAt, lastUsedAt, passwordDigest },
     ...{ hostTokenDigest, aliases, closed: room.closed, keys: room.keys?.map(listKeyFields) },
+    bans: room.bans?.map(({ id: banned, machine, address, until }) => {
+      return { id: banned, machine, address, until };
+    }),
+    blocked: room.blocked,
   };
 }
 
@@ -165,7 +181,7 @@ export function roomFromStored(stored: StoredRoom): Room {
     aliases: aliasesFromStored(stored),
     isClosed: stored.closed === true,
     keys: keysFromStored(stored, noKeys),
-    bans: new Bans(),
+    ...shutOutFrom(stored),
     isDeleted: false,
     participants: new Map(),
     placing: newPlacing(),
@@ -175,17 +191,26 @@ export function roomFromStored(stored: StoredRoom): Room {
 /** Gives a room what of its stored form changes, which another hub may have changed. */
 export function applyStored(
   room: Room,
-  stored: Pick<StoredRoom, "aliases" | "closed" | "keys">,
+  stored: Pick<StoredRoom, "aliases" | "closed" | "keys" | "bans" | "blocked">,
 ): void {
   room.aliases = aliasesFromStored(stored);
   room.isClosed = stored.closed === true;
   room.keys = keysFromStored(stored, room.keys);
+  Object.assign(room, shutOutFrom(stored));
+}
+
+/** Who may not join, or send requests. */
+function shutOutFrom({
+  bans = [],
+  blocked,
+}: Pick<StoredRoom, "bans" | "blocked">): Pick<Room, "bans" | "blocked"> {
+  return { bans, blocked: new Set(blocked) };
 }
 
 /** @param passwordDigest - undefined for a room without a password */
 export function storedRoomOf(room: Room, passwordDigest: string | undefined): StoredRoom {
   const { id, code, name, hostId, createdAt, lastUsedAt, hostTokenDigest, aliases } = room;
-  const { isClosed, keys } = room;
+  const { isClosed, keys, bans, blocked } = room;
   return {
     ...{ id, code, name, hostId, createdAt, lastUsedAt, passwordDigest },
     hostTokenDigest:
@@ -193,6 +218,8 @@ export function storedRoomOf(room: Room, passwordDigest: string | undefined): St
         ? undefined
         : Buffer.from(hostTokenDigest).toString("base64url"),
     aliases: aliases.size === 0 ? undefined : aliases.list,
+    bans: bans.length === 0 ? undefined : bans,
+    blocked: blocked.size === 0 ? undefined : [...blocked],
     closed: isClosed ? true : undefined,
     keys: keys.size === 0 ? undefined : keys.list.map(storedFromKey),
   };

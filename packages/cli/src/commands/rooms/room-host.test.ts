@@ -17,6 +17,11 @@ function makeHost(answer?: string) {
       calls.push(["password", password]);
       return aRoom({ passwordProtected: password !== null });
     },
+    blocked: async () => [],
+    setBlocked: async (...args) => {
+      calls.push(["block", ...args]);
+      return args[1] ? ["mallory", args[0]] : [];
+    },
     kick: async (...args) => void calls.push(["kick", ...args]),
     delete: async () => void calls.push(["delete"]),
   };
@@ -88,6 +93,23 @@ test("delete without a terminal needs --yes", async () => {
   expect(calls).toEqual([]);
   expect(await world.run("room", "delete", "ABC234", "--yes")).toBe(0);
   expect(calls).toEqual([["delete"]]);
+});
+
+test("block and unblock say who is blocked then, and block alone lists it", async () => {
+  const { world, calls } = makeHost();
+  expect(await world.run("room", "block", "ABC234", "eve")).toBe(0);
+  expect(await world.run("room", "unblock", "ABC234", "10.0.0.7")).toBe(0);
+  expect(await world.run("room", "block", "ABC234")).toBe(0);
+  expect(calls).toEqual([
+    ["block", "eve", true],
+    ["block", "10.0.0.7", false],
+  ]);
+  expect(world.stderr.text).toBe(
+    ["mallory, eve", "no client", "no client"]
+      .map((who) => `Blocked in room ABC234: ${who}\n`)
+      .join(""),
+  );
+  expect(await world.run("room", "unblock", "ABC234")).toBe(2);
 });
 
 test("kick passes how long the participant may not join", async () => {

@@ -67,6 +67,34 @@ export function addHostCommands(room: Command, context: CliContext): void {
       if (options.json === true) return writeJson(context.stdout, { success: true });
       context.stderr.write(`${safe(id)} was removed from room ${invite.room}\n`);
     });
+  addBlockCommands(room, context);
+}
+
+function addBlockCommands(room: Command, context: CliContext): void {
+  for (const [verb, isBlocked, what] of [
+    ["block", true, "refuse the requests of a client, or list who is blocked"],
+    ["unblock", false, "let a blocked client send requests again"],
+  ] as const) {
+    ofHost(room.command(verb))
+      .argument(
+        isBlocked ? "[client]" : "<client>",
+        "name as requests are listed under, or address",
+      )
+      .description(what)
+      .addHelpText("after", examples(`roomhub room ${verb} ABC234 eve`))
+      .action(async (code: string, client: string | undefined, options: HostValues) => {
+        const invite = inviteOf(code, options);
+        const asHost = await roomAsHost(context, invite, options);
+        const blocked = await (client === undefined
+          ? asHost.blocked()
+          : asHost.setBlocked(client, isBlocked));
+        if (options.json === true) return writeJson(context.stdout, { blocked });
+        const list = blocked.map((one) => safe(one)).join(", ");
+        context.stderr.write(
+          `Blocked in room ${invite.room}: ${list === "" ? "no client" : list}\n`,
+        );
+      });
+  }
 }
 
 function ofHost(command: Command): Command {

@@ -1,5 +1,7 @@
-import { KickQuestion } from "@roomhub/protocol";
+import { isIP } from "node:net";
+import { BlockedClient, KickQuestion } from "@roomhub/protocol";
 import * as host from "../../operations/host.ts";
+import { networkOf, normaliseAddress } from "../peer.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import { ok, param, parse } from "./parse.ts";
 import type { RouteDeps, RouteRequest, RouteResponse } from "../route.ts";
@@ -34,4 +36,31 @@ export async function postKick(
   const { banMs } = parse(KickQuestion, Object.fromEntries(request.query));
   await host.kickParticipant(operations, code, id, banMs);
   return ok({ success: true });
+}
+
+/** `GET …/blocked`. Contract §9. */
+export function listBlocked(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
+  return ok({ blocked: host.blockedIn(operations, param(request, "code")) });
+}
+
+/** `PUT …/blocked/:client`. Contract §9. */
+export function putBlocked(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
+  return setBlocked(request, deps, true);
+}
+
+/** `DELETE …/blocked/:client`. Contract §9. */
+export function deleteBlocked(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
+  return setBlocked(request, deps, false);
+}
+
+async function setBlocked(
+  request: RouteRequest,
+  { operations }: RouteDeps,
+  isBlocked: boolean,
+): Promise<RouteResponse> {
+  const code = param(request, "code");
+  const { client: named } = parse(BlockedClient, { client: param(request, "client") });
+  // Its requests show of an IPv6 address no more than the network.
+  const client = isIP(named) === 0 ? named.toLowerCase() : networkOf(normaliseAddress(named));
+  return ok({ blocked: await host.setBlocked(operations, code, client, isBlocked) });
 }

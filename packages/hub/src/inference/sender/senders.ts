@@ -10,10 +10,18 @@ export class Sender implements TurnTaker {
   readonly addressId: string;
   /** the same object for the same client, as long as it is remembered */
   readonly client: ClientIdentity;
-  /** Private, so that no printed sender contains its key. */
+  /** Private, so that no printed sender contains its key, or its address. */
   readonly #proof: OwnerProof;
+  readonly #network: string;
 
-  constructor(address: string, addressId: string, client: ClientIdentity, proof: OwnerProof) {
+  constructor(
+    address: string,
+    addressId: string,
+    client: ClientIdentity,
+    proof: OwnerProof,
+    network: string,
+  ) {
+    this.#network = network;
     this.address = address;
     this.addressId = addressId;
     this.client = client;
@@ -22,6 +30,13 @@ export class Sender implements TurnTaker {
 
   get proof(): OwnerProof {
     return this.#proof;
+  }
+
+  /** Whether one of the names or addresses is its own. @param names - in lower case */
+  isAmong(names: ReadonlySet<string>): boolean {
+    if (names.size === 0) return false;
+    const { id, user = "" } = this.client;
+    return [id.toLowerCase(), user.toLowerCase(), this.#network].some((name) => names.has(name));
   }
 
   get person(): string {
@@ -112,7 +127,7 @@ export class Senders {
     const proof = { ownAddress, clientKey, keyId: roomKey?.id };
     // A fingerprint, so that it takes turns with the same address at other hubs.
     const addressId = this.#addressIdOf(roomKey === undefined ? throttleKey : roomKey.id);
-    return new Sender(addressId, addressId, identity, proof);
+    return new Sender(addressId, addressId, identity, proof, throttleKey);
   }
 
   #claimed(key: string | undefined): ClientIdentity {
