@@ -52,6 +52,8 @@ export interface CallOutcome {
   end: CallEnd;
   status: number | undefined;
   code: string | undefined;
+  /** of the error */
+  message: string | undefined;
   requestId: string | undefined;
   participantId: string | undefined;
   attempts: number | undefined;
@@ -109,7 +111,8 @@ class RunningCall implements Call {
     this.#outcome = {
       ...{ tag: wish.tag, baseUrl: wish.baseUrl, end: "cut" },
       ...{ surface: wish.surface, stream: wish.stream },
-      ...{ status: undefined, code: undefined, requestId: undefined, participantId: undefined },
+      ...{ status: undefined, code: undefined, message: undefined },
+      ...{ requestId: undefined, participantId: undefined },
       ...{ attempts: undefined, pieces: 0, bytes: 0, askedMs: sharedNowMs() },
       ...{ firstPieceMs: undefined, leftMs: undefined, endedMs: 0, timesMs: [] },
       ...{ hashes: undefined, problem: undefined },
@@ -229,6 +232,8 @@ class RunningCall implements Call {
     const event = parseEvent(data);
     const code = event.error?.code ?? (name === "error" ? event.code : undefined);
     if (code !== undefined && code !== null) {
+      if (this.#sawError === undefined)
+        this.#outcome.message = event.error?.message ?? event.message;
       this.#sawError ??= code;
       return;
     }
@@ -272,6 +277,7 @@ class RunningCall implements Call {
         return "complete";
       }
       this.#outcome.code = String(body.error?.code);
+      this.#outcome.message = body.error?.message;
       return "error";
     } catch {
       if (this.#outcome.status === 200) this.#problem("200 with a body that is no JSON");
@@ -324,8 +330,9 @@ function sha256(text: string): string {
 interface StreamEvent {
   type?: string;
   code?: string | null;
+  message?: string | undefined;
   delta?: unknown;
-  error?: { code?: string | null } | null;
+  error?: { code?: string | null; message?: string | undefined } | null;
   choices?: { delta?: { content?: unknown }; finish_reason?: unknown }[];
 }
 

@@ -1,3 +1,5 @@
+import type { CallOutcome } from "./client-call.ts";
+
 /** One goal and what was measured of it. */
 export interface Figure {
   what: string;
@@ -11,6 +13,16 @@ export interface Figure {
 /** @throws Error naming what did not hold */
 export function must(holds: boolean, what: string): void {
   if (!holds) throw new Error(what);
+}
+
+/** @throws Error naming the first call that did not complete, and why */
+export function mustComplete(outcomes: readonly CallOutcome[]): void {
+  for (const { tag, end, code, message } of outcomes) {
+    must(
+      end === "complete",
+      `${tag} ended ${end} ${code}${message === undefined ? "" : `: ${message}`}`,
+    );
+  }
 }
 
 /** The smallest value that `share` of all are not above. @param share - `0.99` for p99 */

@@ -4,7 +4,7 @@ import type { ParticipantSummary } from "@roomhub/protocol";
 import { until } from "../../support/waiting.ts";
 import type { Program, RoomhubChild } from "../child.ts";
 import type { CallOutcome, CallWish } from "../client-call.ts";
-import { must, pauseMs } from "../figure.ts";
+import { mustComplete, pauseMs } from "../figure.ts";
 import type { ClientHandlers } from "../programs/clients.ts";
 import type { ProviderHandlers } from "../programs/provider.ts";
 import type { World, WorldPart } from "../world.ts";
@@ -242,9 +242,7 @@ export class Cluster implements WorldPart {
     const wishes = this.runningHubs.flatMap((hub) =>
       models.map((model) => ({ tag: `${tag}-${hub.name}-${model}`, hub, model, stream })),
     );
-    for (const { tag: failed, end, code } of await this.outcomes(await this.startAll(wishes))) {
-      must(end === "complete", `${failed} ended ${end} ${code}`);
-    }
+    mustComplete(await this.outcomes(await this.startAll(wishes)));
   }
 
   /** Resolves when every running hub has a link to every other one, and the same participants, all connected. */

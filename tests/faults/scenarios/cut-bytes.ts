@@ -1,6 +1,6 @@
 import { until } from "../../support/waiting.ts";
 import type { ProxyHandlers, ProxyWish } from "../programs/proxy.ts";
-import { inMs, must, withoutResuming } from "../figure.ts";
+import { inMs, must, mustComplete, withoutResuming } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 import type { World } from "../world.ts";
@@ -22,7 +22,7 @@ export const cutBytes: Scenario = {
     const outcomes = await world.outcomes(
       await askThrough(world, near.url, "crumbs", world.isQuick ? 8 : 20),
     );
-    for (const { tag, end, code } of outcomes) must(end === "complete", `${tag}: ${end} ${code}`);
+    mustComplete(outcomes);
   },
 };
 

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { must, pauseMs } from "../figure.ts";
+import { must, mustComplete, pauseMs } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 
 export const filesExhausted: Scenario = {
@@ -24,13 +24,13 @@ export const filesExhausted: Scenario = {
     const outcomes = await world.outcomes(tags);
     const files = world.hub.fdCount();
     for (const socket of crowd) socket.destroy();
-    for (const { tag, end, code } of outcomes) must(end === "complete", `${tag}: ${end} ${code}`);
+    mustComplete(outcomes);
     must(dropped > 0 || files >= 250, `the hub had only ${files} open files`);
     await pauseMs(1_000);
     const after = await world.outcomes(
       await world.startAll(Array.from({ length: 20 }, (_, index) => ({ tag: `after-${index}` }))),
     );
-    for (const { tag, end, code } of after) must(end === "complete", `${tag}: ${end} ${code}`);
+    mustComplete(after);
     must((await world.listed("p1")).status === "online", "its participant is offline");
   },
 };

@@ -1,4 +1,4 @@
-import { must, pauseMs } from "../figure.ts";
+import { must, mustComplete, pauseMs } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 
 export const hubFrozen: Scenario = {
@@ -38,6 +38,6 @@ export const hubFrozen: Scenario = {
     const after = await world.outcomes(
       await world.startAll([{ tag: "after-1" }, { tag: "after-2", model: "p2" }]),
     );
-    for (const { tag, end, code } of after) must(end === "complete", `${tag} ended ${end} ${code}`);
+    mustComplete(after);
   },
 };

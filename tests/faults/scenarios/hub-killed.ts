@@ -1,6 +1,6 @@
 import { until } from "../../support/waiting.ts";
 import type { ParticipantHandlers } from "../programs/participants.ts";
-import { must, pauseMs } from "../figure.ts";
+import { must, mustComplete, pauseMs } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
@@ -55,9 +55,7 @@ export const hubKilled: Scenario = {
     const after = await world.outcomes(
       await world.startAll([{ tag: "after-1" }, { tag: "after-2", model: "crowd7" }]),
     );
-    for (const { tag, end, code } of after) {
-      must(end === "complete", `${tag} ended ${end} ${code}`);
-    }
+    mustComplete(after);
     // Leaving takes the crowd a call each: done before the hub stops.
     await crowd.call("leave");
   },

@@ -1,7 +1,7 @@
 import { Cluster } from "../../cluster/cluster.ts";
 import { type ClusterHub, hubPort } from "../../cluster/cluster-hub.ts";
 import { RoomHome } from "../../cluster/room-home.ts";
-import { inMs, must } from "../../figure.ts";
+import { inMs, must, mustComplete } from "../../figure.ts";
 import type { Scenario } from "../../scenario.ts";
 import { sharedNowMs } from "../../shared-clock.ts";
 import { clusterNeeds } from "./cluster-needs.ts";
@@ -113,8 +113,7 @@ async function handOver(
     ),
   );
   const outcomes = await cluster.outcomes([...tags, ...more]);
-  for (const { tag, end, code } of outcomes)
-    must(end === "complete", `${tag} ended ${end} ${code}`);
+  mustComplete(outcomes);
   if (stopped !== undefined) {
     must((await stopped) === 0, `${from.name} ended with ${await stopped}`);
     await from.start();

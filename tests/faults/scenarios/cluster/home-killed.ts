@@ -1,7 +1,7 @@
 import { Cluster } from "../../cluster/cluster.ts";
 import { type Outage, recordFailures } from "../../cluster/outage.ts";
 import { RoomHome } from "../../cluster/room-home.ts";
-import { inMs, must, percentile } from "../../figure.ts";
+import { inMs, must, mustComplete, percentile } from "../../figure.ts";
 import type { Scenario } from "../../scenario.ts";
 import { sharedNowMs } from "../../shared-clock.ts";
 import { clusterNeeds } from "./cluster-needs.ts";
@@ -93,9 +93,7 @@ async function killOnce(cluster: Cluster, home: RoomHome, round: number): Promis
     must(end === "error" && code === "peer_unavailable", `${tag} ended ${end} ${code}`);
   }
   const served = await cluster.outcomes(next);
-  for (const { tag, end, code } of served) {
-    must(end === "complete", `${tag} ended ${end} ${code}`);
-  }
+  mustComplete(served);
   await cluster.ended(ran, "streams");
   await killed.start();
   const startedMs = sharedNowMs();

@@ -1,5 +1,5 @@
 import { Cluster } from "../../cluster/cluster.ts";
-import { inMs, must } from "../../figure.ts";
+import { inMs, must, mustComplete } from "../../figure.ts";
 import type { Scenario } from "../../scenario.ts";
 import { sharedNowMs } from "../../shared-clock.ts";
 import { clusterNeeds } from "./cluster-needs.ts";
@@ -32,9 +32,7 @@ export const clusterHubKilled: Scenario = {
     for (const { tag, end } of await cluster.outcomes(atPiping)) {
       must(end === "cut", `the client of ${tag} saw ${end}`);
     }
-    for (const { tag, end, code } of await cluster.outcomes(byItsTunnel)) {
-      must(end === "complete", `${tag} ended ${end} ${code}`);
-    }
+    mustComplete(await cluster.outcomes(byItsTunnel));
     await three.start();
     await three.record(cluster.code);
     await cluster.agreed();

@@ -1,7 +1,7 @@
 import { until } from "../../../support/waiting.ts";
 import { startBalancer } from "../../cluster/balancer.ts";
 import { Cluster } from "../../cluster/cluster.ts";
-import { inMs, must } from "../../figure.ts";
+import { inMs, must, mustComplete } from "../../figure.ts";
 import type { Scenario } from "../../scenario.ts";
 import { sharedNowMs } from "../../shared-clock.ts";
 import { clusterNeeds } from "./cluster-needs.ts";
@@ -50,13 +50,9 @@ export const clusterRollingRestart: Scenario = {
           })),
         );
         direct += wishes.length;
-        for (const { tag, end, code } of await cluster.outcomes(await cluster.startAll(wishes))) {
-          must(end === "complete", `${tag} ended ${end} ${code}`);
-        }
+        mustComplete(await cluster.outcomes(await cluster.startAll(wishes)));
       }
-      for (const { tag, end, code } of await cluster.outcomes(streams)) {
-        must(end === "complete", `${tag} ended ${end} ${code}`);
-      }
+      mustComplete(await cluster.outcomes(streams));
       must((await stopped) === 0, `${hub.name} ended with ${await stopped}`);
       drainMs.push(sharedNowMs() - stoppedMs);
       await hub.start();
