@@ -82,6 +82,36 @@ test("the sixth tunnel of one token within 10 s is 429, the open one continues, 
   await next.close();
 });
 
+test("a request that went into a tunnel which its agent never read goes to the next one", async () => {
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const events = await hub.watch(code);
+  const { tunnel, participantToken = "" } = await hub.client.join(code, {
+    ...{ id: "ada", nickname: "Ada", model: "m", endpoint: "http://127.0.0.1:9/v1" },
+    transport: "tunnel",
+  });
+  // As one whose dial takes too long, and that gives up before the hub's HELLO arrives.
+  const deaf = await openHandAgent(tunnel.url, participantToken, true);
+  const asking = hub.fetch(`/rooms/${code}/v1/chat/completions`, {
+    json: { model: "ada", user: "one", messages: userSays("hello") },
+  });
+  const attempts = () => events.of("llm.request").map(({ data }) => data["attempt"]);
+  await until("the request to be sent", attempts, ({ length }) => length === 1);
+  const next = await openHandAgent(tunnel.url, participantToken);
+  const held = await until(
+    "the next tunnel to get the request",
+    () => next.held.get("one"),
+    (request) => request !== undefined,
+  );
+  held?.responder.head({ status: 200, headers: { "content-type": "application/json" } });
+  held?.responder.write(Buffer.from(`{"choices":[]}`));
+  held?.responder.end();
+  expect((await asking).status).toBe(200);
+  expect(attempts()).toEqual([1, 2]);
+  deaf.socket.terminate();
+  await next.close();
+});
+
 /** Passes connections on until they are cut. */
 async function startCable(target: number) {
   const sockets = new Set<Socket>();

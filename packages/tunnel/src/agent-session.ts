@@ -310,7 +310,10 @@ export class AgentSession {
   }
 
   #onClose(code: number, reason: string): void {
-    this.#link.streams.lose(`tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`);
+    this.#link.streams.lose(
+      RESET_CODES.tunnelLost,
+      `tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`,
+    );
     this.#handlers.onClose(code, reason);
   }
 }

@@ -44,7 +44,7 @@ export class RawPeer implements Transport {
   }
 
   pong(): void {
-    this.#listener?.onLife();
+    this.#listener?.onLife(true);
   }
 
   /** The connection breaks. */

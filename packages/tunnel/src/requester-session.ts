@@ -96,6 +96,11 @@ export class RequesterSession {
   /** The STATUS in the message with HELLO, while that message is read. */
   #greeting: { hello: Hello; status: TunnelStatus | undefined } | undefined;
   #goAwayReason: string | undefined;
+  /**
+   * false until an agent that resumes has sent something after HELLO: it may have given up before it read this end's, and
+   * an agent that has read that resumes.
+   */
+  #isRead = true;
 
   constructor(transport: Transport, options: RequesterSessionOptions) {
     this.#options = options;
@@ -111,7 +116,10 @@ export class RequesterSession {
         },
         onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
         onMessageEnd: () => this.#endGreeting(),
-        onLife: () => handlers.onLife(),
+        onLife: (isReply) => {
+          this.#isRead ||= isReply;
+          handlers.onLife();
+        },
         onGoAway: (reason) => this.#onGoAway(reason),
         onCongestion: (isCongested) => handlers.onCongestion?.(isCongested),
         onInterrupted: () => this.#onInterrupted(),
@@ -209,7 +217,7 @@ export class RequesterSession {
     this.#link.goAway(reason);
   }
 
-  /** Ends every stream with `tunnelLost` and closes the transport. Callbacks run before this returns. */
+  /** Ends every stream with `tunnelLost`, or `unread`, and closes the transport. Callbacks run before this returns. */
   close(code: number, reason: string): void {
     this.#link.close(code, reason);
   }
@@ -298,6 +306,7 @@ export class RequesterSession {
         case "new": {
           if (agent.resume?.only === true) return this.#refuseWithoutSession();
           const { id, secret } = decision;
+          this.#isRead = false;
           const refusal = offer?.claim === undefined ? {} : { resumed: false };
           this.#link.greet({ ...this.#hello, resume: { id, secret, resumeMs, ...refusal } });
           this.#link.agreeToResume(true);
@@ -350,6 +359,8 @@ export class RequesterSession {
 
   #onResumed(status: TunnelStatus | undefined): void {
     const { handlers } = this.#options;
+    // The agent's claim has a secret of the HELLO that it read.
+    this.#isRead = true;
     for (const stream of this.#resetting.keys()) this.#resetting.set(stream, undefined);
     this.#link.guard(() => handlers.onResume?.(this.activeStreams));
     if (status !== undefined) this.#link.guard(() => handlers.onStatus(status));
@@ -361,7 +372,8 @@ export class RequesterSession {
       // The owner first, so that requests freed by a lost stream are not sent over this tunnel.
       this.#options.handlers.onClose(code, reason);
     } finally {
-      this.#link.streams.lose(`tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`);
+      const lost = this.#isRead ? RESET_CODES.tunnelLost : RESET_CODES.unread;
+      this.#link.streams.lose(lost, `tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`);
     }
   }
 

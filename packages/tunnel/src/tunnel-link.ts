@@ -26,7 +26,8 @@ interface LinkOwner {
   onMessageEnd(): void;
   /** The end of a turn: write held frames. */
   onFlush?(): void;
-  onLife?(): void;
+  /** @param isReply - a pong, or a message after HELLO */
+  onLife?(isReply: boolean): void;
   onGoAway(reason: string): void;
   onCongestion?(isCongested: boolean): void;
   /** The connection is lost. @returns whether the session waits to be resumed; else `onClose` follows */
@@ -180,8 +181,10 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     this.#firstTickMs ??= nowMs;
     this.streams.tick();
     this.writer.releaseWhenIdle();
-    if (this.#remoteHello === undefined && nowMs - this.#firstTickMs >= HELLO_TIMEOUT_MS) {
-      return this.close(CLOSE_CODES.protocolError, "no HELLO in time");
+    if (this.#remoteHello === undefined) {
+      if (nowMs - this.#firstTickMs >= HELLO_TIMEOUT_MS)
+        this.close(CLOSE_CODES.protocolError, "no HELLO in time");
+      return;
     }
     switch (this.#watch.tick(nowMs, this.#messages, pingIntervalMs)) {
       case "silent":
@@ -267,8 +270,8 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
 
   onMessage(message: Buffer): void {
     if (!this.isOpen) return;
-    this.#noteLife();
     const isGreeting = this.#remoteHello === undefined;
+    this.#noteLife(!isGreeting);
     try {
       decodeFrames(message, this);
       if (this.isOpen && !isGreeting) this.#messages.noteReceived(message);
@@ -279,8 +282,8 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     }
   }
 
-  onLife(): void {
-    if (this.isOpen) this.#noteLife();
+  onLife(isPong: boolean): void {
+    if (this.isOpen) this.#noteLife(isPong);
   }
 
   onClose(code: number, reason: string): void {
@@ -339,10 +342,10 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     state.transport.terminate();
   }
 
-  #noteLife(): void {
+  #noteLife(isReply: boolean): void {
     this.#watch.heard();
     try {
-      this.#owner.onLife?.();
+      this.#owner.onLife?.(isReply);
     } catch (error) {
       this.#owner.onError(error);
     }

@@ -12,7 +12,7 @@ import {
   nothingWaitsBesideAFreeSlot,
   whatIsServedIsWhole,
 } from "./service.ts";
-import { tunnelsGoOn } from "./resume.ts";
+import { noTunnelIsLost, tunnelsGoOn } from "./resume.ts";
 import { nothingSpins } from "./spinning.ts";
 import { slotsAreKept } from "./slots.ts";
 
@@ -31,6 +31,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "every hub serves again": everyHubServes,
   "other hubs go on": otherHubsGoOn,
   "tunnels go on": tunnelsGoOn,
+  "no tunnel is lost": noTunnelIsLost,
   "nothing spins": nothingSpins,
   "nothing is thrown": nothingWasThrown,
 };

@@ -17,3 +17,27 @@ export function tunnelsGoOn({ plan, outcomes }: History): string[] {
     .filter(({ end, code }) => end !== "complete" && end !== "left" && !ofLoad.has(code ?? ""))
     .map(({ tag, end, code }) => `${tag} ended with ${code ?? end} over a tunnel that was cut`);
 }
+
+/** Tunnels that were reset, or whose hub stops in order, cost no request: it resumes, or goes over the next one. Contract §3. */
+export function noTunnelIsLost({ plan, outcomes }: History): string[] {
+  const isHub = (name: string) => plan.hubs.includes(name);
+  const isHarmless = plan.faults.every((fault) => {
+    switch (fault.kind) {
+      case "stop":
+        return isHub(fault.machine) && plan.hubs.length > 1;
+      case "reset":
+      case "slow network":
+      case "clock":
+      case "model server":
+        return true;
+      default:
+        return false;
+    }
+  });
+  if (!isHarmless) return [];
+  return outcomes
+    .filter(({ code }) => code === "tunnel_lost")
+    .map(
+      ({ tag }) => `${tag} lost its tunnel, although its agent and a hub were there all the time`,
+    );
+}

@@ -40,8 +40,16 @@ export function dialTunnel(tunnelUrl: string, token: string): WebSocket {
   return new WebSocket(tunnelUrl, TUNNEL_SUBPROTOCOL, { ...WS_LIMITS, headers });
 }
 
-/** Resolves when the hub's HELLO came. */
-export async function openHandAgent(tunnelUrl: string, token: string): Promise<HandAgent> {
+/**
+ * Resolves when the hub's HELLO came.
+ *
+ * @param isDeaf - it offers to resume in its HELLO, and reads nothing: resolves when that is sent
+ */
+export async function openHandAgent(
+  tunnelUrl: string,
+  token: string,
+  isDeaf = false,
+): Promise<HandAgent> {
   const socket = dialTunnel(tunnelUrl, token);
   const held = new Map<string, HeldRequest>();
   const greeted = Promise.withResolvers<void>();
@@ -56,6 +64,7 @@ export async function openHandAgent(tunnelUrl: string, token: string): Promise<H
         requestWindowBytes: undefined,
         capabilities: {},
         pingIntervalMs: undefined,
+        ...(isDeaf ? { bootId: "deaf" } : {}),
         handlers: {
           onHello: () => greeted.resolve(),
           onRequest: (request) => hold(held, request),
@@ -67,11 +76,12 @@ export async function openHandAgent(tunnelUrl: string, token: string): Promise<H
           onError: (error) => greeted.reject(error),
         },
       });
+      if (isDeaf) socket.pause();
       resolve(session);
     });
   });
   const session = await within(opened, "the tunnel to open");
-  await within(greeted.promise, "the hub's HELLO");
+  if (!isDeaf) await within(greeted.promise, "the hub's HELLO");
   return {
     held,
     ended: closed.promise,

@@ -268,7 +268,7 @@ export class Attempts implements AttemptListener {
       const error = new HubError(failure.code, failure.message, { hint });
       this.delivery.lost(error, this.#handedOver);
     } catch (thrown) {
-      this.#failed(attempt, thrown, causeOf(failure.code));
+      this.#failed(attempt, thrown, causeOf(failure));
     }
   }
 

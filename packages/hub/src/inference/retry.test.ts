@@ -62,6 +62,17 @@ describe.each(table)("a failure by %s", (cause, before, after) => {
   });
 });
 
+describe("a tunnel that its agent never read", () => {
+  test.each([...moving, "ana"])("makes a request for %s wait for the next one", (model) => {
+    expect(step("unread", { model, attempts: 2 })).toBe("again");
+    expect(step("unread", { model, attempts: 3 })).toBe("fail");
+  });
+
+  test("makes a pinned request wait", () => {
+    expect(step("unread", { isPinned: true })).toBe("again");
+  });
+});
+
 describe("a 503 of a participant that is loading", () => {
   const loading = { isLoading: true };
 

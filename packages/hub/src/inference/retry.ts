@@ -2,16 +2,17 @@ import type { ErrorCode } from "@roomhub/protocol";
 import type { CredentialUse, Participant } from "../domain/participant.ts";
 import type { Selector } from "../domain/selection-query.ts";
 import { mayMoveElsewhere } from "../domain/selector.ts";
+import type { UpstreamFailure } from "./upstream.ts";
 
 /** One request is sent to participants at most this often. Contract §3, "Retry". */
 const maxAttempts = 3;
 
 /**
  * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that was lost before the
- * provider could respond, an agent that refuses for its budget, a prompt beyond the context, a 503 while no other
+ * provider could respond, a tunnel that its agent never read, an agent that refuses for its budget, a prompt beyond the context, a 503 while no other
  * participant is ready, or anything else.
  */
-export type FailureCause = number | "path" | "budget" | "context" | "busy" | "other";
+export type FailureCause = number | "path" | "unread" | "budget" | "context" | "busy" | "other";
 
 /** Codes of paths when the request may not have reached the provider; with `provider_error` the agent rejected it. */
 const pathFailures: ReadonlySet<ErrorCode> = new Set([
@@ -19,11 +20,11 @@ const pathFailures: ReadonlySet<ErrorCode> = new Set([
   "peer_unavailable",
   "provider_unreachable",
   "provider_error",
-  "peer_unavailable",
 ]);
 
 /** The cause of a failure that a path reports. */
-export function causeOf(code: ErrorCode): FailureCause {
+export function causeOf({ code, isUnread }: UpstreamFailure): FailureCause {
+  if (isUnread === true) return "unread";
   return pathFailures.has(code) ? "path" : "other";
 }
 
@@ -56,6 +57,7 @@ export function nextStep(failed: FailedAttempt): NextStep {
   const { cause, attempts, isPinned, isLastTarget, isLoading } = failed;
   if (cause === 503 && isLoading) return "again";
   if (attempts >= maxAttempts) return "fail";
+  if (cause === "unread") return "again";
   if (isPinned) return "fail";
   if (isLastTarget && !mayMoveElsewhere(failed.selector, failed.participant)) return "fail";
   return mayDoBetterElsewhere(cause, failed.credentials) ? "elsewhere" : "fail";

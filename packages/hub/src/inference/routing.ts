@@ -244,7 +244,7 @@ export class Routing implements SelectionQuery {
     if (cause === "budget") this.#uncounted++;
     const step = this.#stepAfter(attempt, cause, attempts);
     if (step === "elsewhere") this.excluded = [...this.excluded, participant];
-    if (step === "again") this.#uncounted++;
+    if (step === "again" && cause === 503) this.#uncounted++;
     return step !== "fail";
   }
 

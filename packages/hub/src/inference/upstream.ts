@@ -29,6 +29,8 @@ export interface ResponseHead {
 export interface UpstreamFailure {
   code: ErrorCode;
   message: string;
+  /** The participant has read nothing of the request, as far as the hub knows. */
+  isUnread?: boolean;
 }
 
 /**

@@ -108,13 +108,19 @@ export class ResumableTunnel {
     this.#settings = settings;
   }
 
-  /** A new connection, which presents the session of the one before. Resolves once both HELLOs are read. */
-  async connect(): Promise<void> {
+  /**
+   * A new connection, which presents the session of the one before. Resolves once both HELLOs are read.
+   *
+   * @param isPinged - the hub's first ping has its pong, too
+   */
+  async connect(isPinged = true): Promise<void> {
     const ends = memoryTransportPair();
     this.ends = ends;
     this.accept(ends[0]);
     this.dial(ends[1]);
     await turns(8);
+    if (isPinged) ends[0].ping();
+    await turns(4);
   }
 
   dial(transport: MemoryTransport): AgentSession {

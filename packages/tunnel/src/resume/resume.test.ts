@@ -110,6 +110,15 @@ describe("a broken connection", () => {
     expect(tunnel.last.story).toContain("reset 255");
   });
 
+  test("ends the streams as unread when the agent has sent nothing after its HELLO, and does not claim the session", async () => {
+    const tunnel = new ResumableTunnel();
+    await tunnel.connect(false);
+    const exchange = tunnel.send();
+    await turns(4);
+    tunnel.hub?.close(4001, "a newer tunnel took its place");
+    expect(exchange.story).toEqual(["reset 254", "closed"]);
+  });
+
   test("ends a session without streams at once", async () => {
     const tunnel = await connected();
     await tunnel.cut();

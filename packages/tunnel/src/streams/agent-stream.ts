@@ -239,10 +239,10 @@ export class AgentStream implements Responder, TunnelStream {
     return this.#body.bytes > 0 && this.#credit.availableBytes > 0;
   }
 
-  lose(reason: string): void {
+  lose(code: ResetCode, reason: string): void {
     const isProviderBusy = this.#phase === "open";
     this.#close();
-    if (isProviderBusy) this.#reportReset(RESET_CODES.tunnelLost, reason);
+    if (isProviderBusy) this.#reportReset(code, reason);
   }
 
   /** Nothing is queued before this chunk, it fits into one frame, and there is credit for it. */

@@ -23,7 +23,7 @@ export interface ResponseHandler {
   onEnd(): void;
   /** The tunnel was interrupted and is resumed: the rest of the response follows. */
   onResumed?(): void;
-  /** The agent aborted, its response was malformed, a callback of this handler threw, or the tunnel closed (`tunnelLost`). */
+  /** The agent aborted, its response was malformed, a callback of this handler threw, or the tunnel closed (`tunnelLost`, `unread`). */
   onReset(code: ResetCode, reason: string): void;
   /** Called once, last: the agent has finished the stream, did not confirm for 5 s, or the tunnel closed. */
   onClosed(): void;
@@ -189,8 +189,8 @@ export class OutgoingRequest implements RequestStream, TunnelStream {
     if (this.#phase === "resetting") this.#close();
   }
 
-  lose(reason: string): void {
-    if (this.#phase === "open") this.#reportReset(RESET_CODES.tunnelLost, reason, "closed");
+  lose(code: ResetCode, reason: string): void {
+    if (this.#phase === "open") this.#reportReset(code, reason, "closed");
     this.#close();
   }
 

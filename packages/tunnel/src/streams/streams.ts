@@ -15,8 +15,8 @@ export interface TunnelStream {
   receiveReset(code: ResetCode, reason: string): void;
   /** Sends what waits, in at most so many frames. @returns whether more could be sent at once */
   sendMore(maxFrames?: number): boolean;
-  /** The tunnel closed. */
-  lose(reason: string): void;
+  /** The tunnel closed. @param code - `tunnelLost` or `unread` */
+  lose(code: ResetCode, reason: string): void;
 }
 
 const FIRST_SLOTS = 16;
@@ -186,8 +186,8 @@ export class Streams<Stream extends TunnelStream> extends StreamTable<Stream> {
     }
   }
 
-  /** The tunnel closed. */
-  lose(reason: string): void {
-    for (const stream of this.values()) stream.lose(reason);
+  /** The tunnel closed. @param code - `tunnelLost` or `unread` */
+  lose(code: ResetCode, reason: string): void {
+    for (const stream of this.values()) stream.lose(code, reason);
   }
 }

@@ -108,9 +108,9 @@ class MemoryEnd implements MemoryTransport {
         return this.#listener?.onMessage(Buffer.from(parcel.bytes));
       case "ping":
         this.#post({ kind: "pong" });
-        return this.#listener?.onLife();
+        return this.#listener?.onLife(false);
       case "pong":
-        return this.#listener?.onLife();
+        return this.#listener?.onLife(true);
       case "close":
         this.#finish(parcel.code, parcel.reason);
         return from.#finish(parcel.code, parcel.reason);

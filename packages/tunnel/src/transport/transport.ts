@@ -35,8 +35,8 @@ export interface Transport {
 
 export interface TransportListener {
   onMessage(message: Buffer): void;
-  /** A ping or a pong was received. */
-  onLife(): void;
+  /** A ping was received, or a pong: the other end has read what was sent before that ping. */
+  onLife(isPong: boolean): void;
   /** Of what was sent beyond {@link DRAIN_NOTICE_BYTES} unsent bytes, something has left. Absent: it is not waited for. */
   onDrain?(): void;
   /** Called once, last; 1006 when the connection broke. */

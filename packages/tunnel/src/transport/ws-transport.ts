@@ -31,8 +31,8 @@ export function wsTransport(socket: WebSocket): Transport {
       if (isBinary && Buffer.isBuffer(data)) current?.onMessage(data);
       else close(CLOSE_CODES.protocolError, "text message");
     });
-    socket.on("ping", () => current?.onLife());
-    socket.on("pong", () => current?.onLife());
+    socket.on("ping", () => current?.onLife(false));
+    socket.on("pong", () => current?.onLife(true));
     socket.once("close", (code, reason) => current?.onClose(code, reason.toString()));
     // `close` always follows and has the code; without a listener the error would end the process.
     socket.on("error", () => {});

@@ -187,6 +187,7 @@ test("small frames of one turn are sent in one message", () => {
 test("a reset code has a name, and an unknown or local one from the wire means internal", () => {
   expect(resetCodeName(RESET_CODES.providerTimeout)).toBe("providerTimeout");
   expect(resetCodeFromWire(4)).toBe(RESET_CODES.providerTimeout);
+  expect(resetCodeFromWire(254)).toBe(RESET_CODES.internal);
   expect(resetCodeFromWire(255)).toBe(RESET_CODES.internal);
   expect(resetCodeFromWire(42)).toBe(RESET_CODES.internal);
 });

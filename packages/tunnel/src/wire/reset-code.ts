@@ -13,6 +13,8 @@ export const RESET_CODES = {
   overloaded: 7,
   internal: 8,
   responseTooLarge: 9,
+  /** The tunnel closed before its agent showed that it reads, so the request may be sent again. Local only, never on the wire. */
+  unread: 254,
   /** The tunnel closed during the stream. Local only, never on the wire. */
   tunnelLost: 255,
 } as const;
@@ -24,10 +26,12 @@ const NAMES = new Map<number, ResetCodeName>(
   Object.entries(RESET_CODES).map(([name, code]) => [code, name as ResetCodeName]),
 );
 
-/** The code for a byte from the wire. Unknown codes and 255 mean `internal`. */
+const FIRST_LOCAL = RESET_CODES.unread;
+
+/** The code for a byte from the wire. Unknown codes, 254 and 255 mean `internal`. */
 export function resetCodeFromWire(byte: number): ResetCode {
   const name = NAMES.get(byte);
-  return name === undefined || name === "tunnelLost" ? RESET_CODES.internal : RESET_CODES[name];
+  return name === undefined || byte >= FIRST_LOCAL ? RESET_CODES.internal : RESET_CODES[name];
 }
 
 export function resetCodeName(code: ResetCode): ResetCodeName {

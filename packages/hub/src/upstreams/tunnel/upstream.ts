@@ -28,6 +28,7 @@ const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
   // Nothing reached the provider, so another participant may get the request.
   overloaded: "provider_unreachable",
   responseTooLarge: "response_too_large",
+  unread: "tunnel_lost",
   tunnelLost: "tunnel_lost",
 };
 
@@ -111,6 +112,7 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
     this.#sink.onFailure({
       code: errorOfReset[resetCodeName(code)],
       message: this.#message(code, reason),
+      isUnread: code === RESET_CODES.unread,
     });
   }
 
@@ -119,7 +121,8 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
   }
 
   #message(code: ResetCode, reason: string): string {
-    if (code === RESET_CODES.tunnelLost) return `The tunnel to ${this.#participantId} was lost.`;
+    if (errorOfReset[resetCodeName(code)] === "tunnel_lost")
+      return `The tunnel to ${this.#participantId} was lost.`;
     const detail = reason.slice(0, 400);
     return detail === ""
       ? `${this.#participantId} aborted the request.`
