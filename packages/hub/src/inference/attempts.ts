@@ -6,7 +6,7 @@ import { Attempt, type AttemptListener } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import type { ServedBy } from "./request-facts.ts";
 import { RequestProgress } from "./request-progress.ts";
-import { budgetRefusal, defaultRestMs, retryAfterOf } from "./response/budget-refusal.ts";
+import { budgetRefusal, defaultRestMs, retryAfterOf } from "./response/refusal.ts";
 import { Delivery } from "./response/delivery.ts";
 import { causeOf, type FailureCause } from "./retry.ts";
 import { pathIsLost, withoutSecrets } from "./routing-errors.ts";

@@ -1,7 +1,7 @@
 import type { Limits } from "@roomhub/protocol";
 import type { ClientResponse } from "../client-response.ts";
+import { HubError } from "../../errors.ts";
 import type { HeaderMap } from "./response-headers.ts";
-import { checkClient } from "./deadline.ts";
 
 const comment = ": keepalive\n\n";
 const loadingCommitMs = 5_000;
@@ -66,7 +66,9 @@ export class ClientWriter {
 
   /** @throws HubError `client_stalled` */
   checkStall(nowMs: number): void {
-    checkClient(this.#limits, nowMs, this.#blockedMs);
+    const { clientStallMs } = this.#limits;
+    if (this.#blockedMs === undefined || nowMs - this.#blockedMs <= clientStallMs) return;
+    throw new HubError("client_stalled", `Client stopped reading for ${clientStallMs / 1000} s.`);
   }
 
   /**

@@ -27,19 +27,6 @@ export function checkRequest(
 }
 
 /**
- * @param blockedMs - since when the client has taken nothing; undefined when it is not behind
- * @throws HubError `client_stalled`
- */
-export function checkClient(
-  { clientStallMs }: Limits,
-  nowMs: number,
-  blockedMs: number | undefined,
-): void {
-  if (blockedMs === undefined || nowMs - blockedMs <= clientStallMs) return;
-  throw new HubError("client_stalled", `Client stopped reading for ${clientStallMs / 1000} s.`);
-}
-
-/**
  * @param waitingSinceMs - since when the first byte is awaited; undefined when it has come
  * @param lastByteMs - when the provider last sent anything
  * @throws HubError `provider_timeout` or `stream_idle_timeout`

@@ -2,15 +2,11 @@ import {
   forwardResponseHeaders,
   TRANSLATED_HEADER,
   type CountedResponse,
-  type ErrorShape,
   type InferenceProtocol,
-  type Limits,
   type StreamMarker,
-  type Surface,
   type Usage,
 } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import type { DetailWatch } from "../../events/bus.ts";
 import type { ClientResponse } from "../client-response.ts";
 import type { DispatchDeps, InferenceCall, Scrubber } from "../inference-call.ts";
 import type { ServedBy } from "../request-facts.ts";
@@ -30,7 +26,7 @@ import {
 } from "./response-headers.ts";
 import type { FirstEvent } from "../stream/observe.ts";
 import { StreamedResponse, type StreamEnd } from "./streamed-response.ts";
-import { WholeRelay } from "./whole-relay.ts";
+import { type WholeBody, WholeRelay } from "./whole-relay.ts";
 
 /** How a response ended. Failures are thrown. */
 type DeliveryEnd =
@@ -46,6 +42,8 @@ type State =
   | { kind: "whole"; whole: WholeRelay }
   | { kind: "refusal"; head: ResponseHead; chunks: Buffer[]; length: number };
 
+type DeliveryDeps = Pick<DispatchDeps, "limits" | "nowMs" | "detail">;
+
 const idle: State = { kind: "idle" };
 
 const maxRefusalBytes = 64 * 1024;
@@ -57,19 +55,9 @@ const pictures: ReadonlySet<InferenceProtocol> = new Set(["imageGenerations"]);
 
 /** Delivers one response to the client, whichever attempt it comes from, and keeps the connection alive until then. */
 export class Delivery {
-  readonly #limits: Limits;
-  readonly #nowMs: () => number;
-  readonly #detail: DetailWatch;
-  readonly #client: ClientResponse;
+  readonly #deps: DeliveryDeps;
+  readonly #call: InferenceCall;
   readonly #writer: ClientWriter;
-  /** `none` when a response cannot be a stream */
-  readonly #marker: StreamMarker;
-  readonly #errorShape: ErrorShape;
-  readonly #content: Surface["content"];
-  readonly #countsPictures: boolean;
-  /** The response is a stream for certain. */
-  readonly #beginsAsStream: boolean;
-  readonly #requestId: string;
   #state: State = idle;
   #served: ServedBy | undefined;
   #isCommittedForLoading = false;
@@ -77,19 +65,19 @@ export class Delivery {
   #scrubber: Scrubber | undefined;
   #lastByteMs = 0;
 
-  constructor({ limits, nowMs, detail }: DispatchDeps, call: InferenceCall) {
-    const { client, request, requestId, startedMs } = call;
-    this.#limits = limits;
-    this.#nowMs = nowMs;
-    this.#detail = call.spend === undefined ? detail : { isWatched: true };
-    this.#client = client;
-    this.#marker = request.marker;
-    this.#errorShape = request.errorShape;
-    this.#content = request.surface?.content;
-    this.#countsPictures = pictures.has(request.protocol);
-    this.#beginsAsStream = request.beginsAsStream;
-    this.#requestId = requestId;
-    this.#writer = new ClientWriter(client, { limits, nowMs }, startedMs);
+  constructor(deps: DeliveryDeps, call: InferenceCall) {
+    this.#deps = deps;
+    this.#call = call;
+    this.#writer = new ClientWriter(call.client, deps, call.startedMs);
+  }
+
+  get #client(): ClientResponse {
+    return this.#call.client;
+  }
+
+  /** `none` when a response cannot be a stream */
+  get #marker(): StreamMarker {
+    return this.#call.request.marker;
   }
 
   /** ms on the hub's clock; undefined until there was any content */
@@ -145,7 +133,7 @@ export class Delivery {
         return {
           usage,
           contentEvents: undefined,
-          responseBytes: this.#state.whole.length,
+          responseBytes: this.#state.whole.body.length,
           isWhole,
         };
     }
@@ -160,8 +148,8 @@ export class Delivery {
     return this.#state.kind === "stream" ? this.#state.stream : undefined;
   }
 
-  get #relayed(): StreamedResponse | WholeRelay | undefined {
-    return this.#state.kind === "whole" ? this.#state.whole : this.#stream;
+  get #relayed(): StreamedResponse | WholeBody | undefined {
+    return this.#state.kind === "whole" ? this.#state.whole.body : this.#stream;
   }
 
   /**
@@ -174,7 +162,7 @@ export class Delivery {
     this.#served = served;
     this.#hidesUsage = hidesUsage;
     this.#scrubber = scrubber;
-    this.#lastByteMs = this.#nowMs();
+    this.#lastByteMs = this.#deps.nowMs();
     this.#state = { kind: "waiting", sinceMs: this.#lastByteMs };
   }
 
@@ -188,9 +176,12 @@ export class Delivery {
    * @throws HubError when such a response may not be relayed
    */
   head(head: ResponseHead, onFirstEvent: FirstEvent): ResponseKind {
-    this.#lastByteMs = this.#nowMs();
+    this.#lastByteMs = this.#deps.nowMs();
     const served = this.#servedBy();
-    const expected = { isStream: this.#marker !== "none", content: this.#content };
+    const expected = {
+      isStream: this.#marker !== "none",
+      content: this.#call.request.surface?.content,
+    };
     const kind = judgeHead(head, served.participantId, expected);
     if (kind === "refusal") {
       this.#state = { kind, head, chunks: [], length: 0 };
@@ -219,21 +210,22 @@ export class Delivery {
       participantId,
       marker: this.#marker,
       isTranslated: headers[TRANSLATED_HEADER] !== undefined,
-      eventHoldBytes: this.#limits.eventHoldBytes,
+      eventHoldBytes: this.#deps.limits.eventHoldBytes,
       hidesUsage: this.#hidesUsage,
       scrub: this.#scrubber,
-      detail: this.#detail,
+      // The tokens of a key with a budget are counted, too.
+      detail: this.#call.spend === undefined ? this.#deps.detail : { isWatched: true },
       onFirstEvent,
     });
   }
 
   #wholeFrom(served: ServedBy, head: ResponseHead, kind: "json" | "plain"): WholeRelay {
-    const { responseBodyBytes, mediaResponseBytes } = this.#limits;
+    const { responseBodyBytes, mediaResponseBytes } = this.#deps.limits;
     const isJson = kind === "json";
     const body = isJson
-      ? new JsonResponse(served.participantId, this.#countsPictures)
+      ? new JsonResponse(served.participantId, pictures.has(this.#call.request.protocol))
       : new PlainResponse();
-    return new WholeRelay(this.#client, this.#writer, body, {
+    return new WholeRelay(this.#writer, body, {
       status: head.status,
       headers: relayedHeaders(served, head, kind),
       maxBytes: isJson ? responseBodyBytes : mediaResponseBytes,
@@ -246,7 +238,7 @@ export class Delivery {
    * @throws HubError `response_too_large`
    */
   data(chunk: Buffer): boolean {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#deps.nowMs();
     this.#lastByteMs = nowMs;
     const state = this.#state;
     switch (state.kind) {
@@ -273,7 +265,7 @@ export class Delivery {
     const state = this.#state;
     switch (state.kind) {
       case "stream":
-        return state.stream.end(this.#nowMs(), onHandedOver);
+        return state.stream.end(this.#deps.nowMs(), onHandedOver);
       case "whole":
         state.whole.end(onHandedOver);
         return { kind: "handing-over" };
@@ -330,7 +322,7 @@ export class Delivery {
 
   /** The same without sending it. */
   readRefusal(status: number, text: string): ProviderRefusal {
-    return readRefusal(this.#servedBy().participantId, status, text, this.#errorShape);
+    return readRefusal(this.#servedBy().participantId, status, text, this.#call.request.errorShape);
   }
 
   /** The headers of a refusal that may be relayed, for example `retry-after`. Contract §4. */
@@ -347,12 +339,12 @@ export class Delivery {
       return;
     }
     const context = this.#stream?.breakOff() ?? nothingSent;
-    this.#client.write(errorFrame(error, this.#marker, context, this.#requestId));
+    this.#client.write(errorFrame(error, this.#marker, context, this.#call.requestId));
     this.#client.end();
   }
 
   drained(): void {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#deps.nowMs();
     this.#writer.drained(nowMs);
     // The provider was paused, so its silence does not count.
     this.#lastByteMs = nowMs;
@@ -375,13 +367,13 @@ export class Delivery {
     // While the client is behind, the provider is paused.
     if (state.kind !== "idle" && !this.#writer.isBlocked) {
       const waitingSinceMs = state.kind === "waiting" ? state.sinceMs : undefined;
-      checkProvider(this.#limits, nowMs, waitingSinceMs, this.#lastByteMs);
+      checkProvider(this.#deps.limits, nowMs, waitingSinceMs, this.#lastByteMs);
     }
     const hasNoResponse = state.kind === "idle" || state.kind === "waiting";
-    const isWaitingForStream = this.#beginsAsStream && hasNoResponse;
+    const isWaitingForStream = this.#call.request.beginsAsStream && hasNoResponse;
     if (isWaitingForStream && this.#writer.isCommitDue(nowMs, loading !== undefined)) {
       this.#isCommittedForLoading = loading !== undefined;
-      this.#writer.commit(earlyHeaders(this.#requestId, this.#served), loading);
+      this.#writer.commit(earlyHeaders(this.#call.requestId, this.#served), loading);
       return;
     }
     const stream = this.#stream;

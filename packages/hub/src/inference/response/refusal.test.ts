@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { readProviderError } from "./refusal.ts";
+import { isClientMistake, readProviderError } from "./refusal.ts";
 
 describe("a provider's error body", () => {
   const none = { message: undefined, code: undefined, shape: "none" };
@@ -27,4 +28,48 @@ describe("a provider's error body", () => {
       isAnthropicShape: shape === "both",
     });
   });
+});
+
+/** Recorded from a real llama-server. */
+function recordedMessage(name: string): string {
+  const url = new URL(`../../../../../tests/fixtures/llama.cpp/${name}.http`, import.meta.url);
+  const body = readFileSync(url, "utf8").split("\r\n\r\n")[1] ?? "";
+  return readProviderError(body).message ?? "";
+}
+
+test.each(["error-image", "error-bad-tools", "error-not-json", "messages-empty"])(
+  "a recorded 500 of llama.cpp to a client's mistake is one: %s",
+  (name) => {
+    expect(isClientMistake(500, recordedMessage(name))).toBe(true);
+  },
+);
+
+test.each([
+  "[json.exception.type_error.302] type must be string, but is number",
+  "Failed to parse messages: Missing 'role' in message",
+  "audio input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+  "Multimodal data provided, but model does not support multimodal requests.",
+  "tools param requires --jinja flag",
+  "Error: 'lora' must be an array of objects with 'id' and 'scale' fields",
+  '"prompt" is required',
+  "Unsupported param: best_of",
+  "While executing CallExpression at line 3, column 9:\nError: Jinja Exception: Conversation roles must alternate",
+  "this model is missing data required for image input",
+])("a request is to blame for %j", (message) => {
+  expect(isClientMistake(500, message)).toBe(true);
+  expect(isClientMistake(503, message)).toBe(false);
+});
+
+test.each([
+  "Failed to parse input at pos 0: <tool_call>",
+  "Compute error.",
+  "context shift is disabled",
+  "llama runner process has terminated: exit status 2",
+  "model failed to load, this may be due to resource limitations",
+  "The provider responded 500 without a readable message.",
+  "CUDA error: out of memory",
+  "model is required to be loaded first",
+  "",
+])("a server is to blame for %j", (message) => {
+  expect(isClientMistake(500, message)).toBe(false);
 });

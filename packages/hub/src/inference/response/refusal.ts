@@ -1,6 +1,6 @@
 import { type ErrorShape, isObject, parseObject } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import { isClientMistake } from "./client-mistake.ts";
+import type { HeaderMap } from "./response-headers.ts";
 
 /** A provider's refusal, as the client may read it. */
 export interface ProviderRefusal {
@@ -91,6 +91,53 @@ export function readProviderError(text: string): ProviderError {
     };
   }
   return { message: textOf(message), code: undefined, ...noShape };
+}
+
+/** Each text names a fault of the request, and none appears in the errors of a failing server. */
+const mistakes: readonly RegExp[] = [
+  // nlohmann's parser, on a body or a field of it
+  /\[json\.exception\./,
+  /\bfailed to parse (?:tools|messages|tool_choice|json_schema)\b/i,
+  /\b(?:image|audio|video) input is not supported\b/i,
+  /\bdoes not support (?:multimodal|image|audio|video)\b/i,
+  /\brequired for image input\b/i,
+  /^(?:Error: )?["'][\w.[\]]+["'] (?:is required|must |elements must )/,
+  /^(?:Unsupported param|Only no echo|Cannot use both|Invalid base64|Failed to (?:download|load) image)\b/,
+  /\bparam requires --jinja\b/,
+  // a chat template that refuses the order of roles, say
+  /\bJinja Exception\b/i,
+];
+
+/**
+ * Whether a provider's 500 is about the request itself, which would fail again. llama.cpp and Ollama respond 500
+ * to an image without a projector, to malformed tools, to fields of the wrong type.
+ *
+ * @param message - what the provider's error says
+ */
+export function isClientMistake(status: number, message: string): boolean {
+  return status === 500 && mistakes.some((mistake) => mistake.test(message));
+}
+
+/** A day of 25 hours, when clocks are set back: the longest rest that an agent can ask for. */
+const longestRestMs = 25 * 60 * 60_000;
+/** the rest for a used-up budget when the agent names none */
+export const defaultRestMs = 60_000;
+
+/** How long `retry-after` says, at most 25 h. @param otherwiseMs - when it does not */
+export function retryAfterOf(headers: HeaderMap, otherwiseMs: number): number {
+  const text = headers["retry-after"] ?? "";
+  if (!/^\d{1,9}$/.test(text)) return otherwiseMs;
+  return Math.min(longestRestMs, Number(text) * 1_000);
+}
+
+/** @param text - the body of the agent's refusal, scrubbed of the participant's secrets */
+export function budgetRefusal(participantId: string, text: string, retryAfterMs: number): HubError {
+  const { message = `The budget of ${participantId} is used up.` } = readProviderError(text);
+  return new HubError("budget_exhausted", message.slice(0, maxMessageLength), {
+    retryAfterMs,
+    stage: "provider",
+    hint: "Use another participant, or * for any that is ready.",
+  });
 }
 
 function textOf(value: unknown): string | undefined {

@@ -41,10 +41,8 @@ const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
  */
 export class StreamedResponse {
   readonly #writer: ClientWriter;
-  readonly #marker: StreamMarker;
-  readonly #participantId: string;
+  readonly #settings: StreamSettings;
   readonly #observer: StreamObserver;
-  readonly #isTranslated: boolean;
   #firstByteMs: number | undefined;
   #hasHiddenTimings = false;
   #usage: Usage = {};
@@ -54,16 +52,13 @@ export class StreamedResponse {
 
   /** @param writer - its client has the headers already */
   constructor(writer: ClientWriter, settings: StreamSettings) {
-    const { participantId, marker, eventHoldBytes, hidesUsage, scrub, detail } = settings;
-    this.#isTranslated = settings.isTranslated;
+    const { marker, eventHoldBytes, hidesUsage, scrub, detail, onFirstEvent } = settings;
     this.#writer = writer;
-    this.#marker = marker;
-    this.#participantId = participantId;
+    this.#settings = settings;
     const onHidden = hidesUsage
       ? (chunk: object) => void (this.#hasHiddenTimings = "timings" in chunk)
       : undefined;
     const edits = { hidesUsage, onHidden, scrub };
-    const { onFirstEvent } = settings;
     const forward = (bytes: Buffer): void => {
       if (detail.isWatched) this.#outputTokens += countContentEvents(bytes, marker);
       writer.write(bytes);
@@ -116,7 +111,7 @@ export class StreamedResponse {
    * sign of life, in a stream that is made from chat and has begun; undefined for a comment. Contract §4.
    */
   get keepalive(): string | undefined {
-    const isPinged = this.#marker === "messages" && this.#isTranslated;
+    const isPinged = this.#settings.marker === "messages" && this.#settings.isTranslated;
     return isPinged && this.#firstByteMs !== undefined ? ping : undefined;
   }
 
@@ -145,7 +140,7 @@ export class StreamedResponse {
     if (!verdict.isComplete) {
       throw new HubError(
         "provider_disconnected",
-        `The provider of ${this.#participantId} ended its stream before it was complete.`,
+        `The provider of ${this.#settings.participantId} ended its stream before it was complete.`,
       );
     }
     this.#complete(verdict, onHandedOver);
@@ -168,7 +163,7 @@ export class StreamedResponse {
 
   #complete({ hasDone, isMidEvent }: StreamVerdict, onHandedOver: () => void): void {
     if (isMidEvent && !hasDone) this.#writer.write("\n\n");
-    if (this.#marker === "chat" && !hasDone) this.#writer.write("data: [DONE]\n\n");
+    if (this.#settings.marker === "chat" && !hasDone) this.#writer.write("data: [DONE]\n\n");
     this.#writer.finish();
     this.#writer.client.end(onHandedOver);
   }

@@ -1,11 +1,10 @@
 import type { Usage } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import type { ClientResponse } from "../client-response.ts";
 import type { ClientWriter } from "./client-writer.ts";
 import type { HeaderMap } from "./response-headers.ts";
 
 /** The body of a response that is no stream, as it arrives: JSON that is checked, or bytes that are passed as they are. */
-interface WholeBody {
+export interface WholeBody {
   /** bytes so far */
   readonly length: number;
   /** ms of the first byte */
@@ -29,65 +28,41 @@ interface WholeRelayOptions {
 
 /** A response that is no stream on its way to the client: a short one with its length, a longer one as it arrives. */
 export class WholeRelay {
-  readonly #client: ClientResponse;
   readonly #writer: ClientWriter;
   readonly #options: WholeRelayOptions;
-  readonly #body: WholeBody;
+  readonly body: WholeBody;
 
-  constructor(
-    client: ClientResponse,
-    writer: ClientWriter,
-    body: WholeBody,
-    options: WholeRelayOptions,
-  ) {
-    this.#client = client;
+  constructor(writer: ClientWriter, body: WholeBody, options: WholeRelayOptions) {
     this.#writer = writer;
     this.#options = options;
-    this.#body = body;
-  }
-
-  get firstContentMs(): number | undefined {
-    return this.#body.firstContentMs;
-  }
-
-  /** bytes so far */
-  get length(): number {
-    return this.#body.length;
-  }
-
-  get responseId(): string | undefined {
-    return this.#body.responseId;
-  }
-
-  get usage(): Usage {
-    return this.#body.usage;
+    this.body = body;
   }
 
   /** @throws HubError `response_too_large` */
   push(chunk: Buffer, nowMs: number): void {
     const { status, headers, maxBytes, knob } = this.#options;
-    const out = this.#body.push(chunk, nowMs);
-    if (this.#body.length > maxBytes) {
+    const out = this.body.push(chunk, nowMs);
+    if (this.body.length > maxBytes) {
       throw new HubError(
         "response_too_large",
         `The response is longer than ${maxBytes} bytes (limit ROOMHUB_${knob}).`,
       );
     }
     if (out === undefined) return;
-    if (!this.#client.isHeadWritten) this.#client.writeHead(status, headers);
+    if (!this.#writer.client.isHeadWritten) this.#writer.client.writeHead(status, headers);
     this.#writer.write(out);
   }
 
   /** @throws HubError when its body is not what it has to be, or not complete */
   end(onHandedOver: () => void): void {
     const { status, headers } = this.#options;
-    const rest = this.#body.end();
+    const rest = this.body.end();
     this.#writer.finish();
-    if (!this.#client.isHeadWritten) {
-      this.#client.respond(status, headers, rest, onHandedOver);
+    if (!this.#writer.client.isHeadWritten) {
+      this.#writer.client.respond(status, headers, rest, onHandedOver);
       return;
     }
     if (rest.length > 0) this.#writer.write(rest);
-    this.#client.end(onHandedOver);
+    this.#writer.client.end(onHandedOver);
   }
 }
