@@ -58,7 +58,7 @@ async function watchEvents(
     });
     try {
       for await (const event of events) {
-        if (quiet && !isWrong(event)) continue;
+        if (quiet && !(isFailure(event) || event.type === "participant.offline")) continue;
         if (json) writeJson(context.stdout, event);
         else show(event, feed, colors);
       }
@@ -74,8 +74,4 @@ function show(event: HubEvent, feed: RowFeed, colors: Colors): void {
     event.type === "llm.request" || event.type === "llm.complete" || event.type === "llm.error";
   if (!isOfRequest) return feed.line(eventLine(event, colors));
   feed.row({ render: () => eventLine(event, colors), isFailed: isFailure(event) });
-}
-
-function isWrong(event: HubEvent): boolean {
-  return isFailure(event) || event.type === "participant.offline";
 }

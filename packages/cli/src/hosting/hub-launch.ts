@@ -251,13 +251,10 @@ function explainOtherHub(
 function codeOf(error: unknown): string | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     const code = (current as { code?: unknown }).code;
-    if (typeof code === "string" && isListening(current)) return code;
+    if (typeof code === "string" && (current as { syscall?: unknown }).syscall === "listen")
+      return code;
   }
   return undefined;
-}
-
-function isListening(error: Error): boolean {
-  return (error as { syscall?: unknown }).syscall === "listen";
 }
 
 /**

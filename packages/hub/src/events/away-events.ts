@@ -94,7 +94,7 @@ export class AwayEvents {
     const hubId = this.#piped.size > 0 && isEnd(event) ? this.#takePiped(event) : undefined;
     // A process that was suspended learns only when it asks that the room has another home since.
     const isAway = this.#away.has(code) || (hubId !== undefined && !this.#isHere(code));
-    if (hubId !== undefined && isError(event)) {
+    if (hubId !== undefined && event.name === "llm.error") {
       const wasCutOff = !isUp() && !isOpen(hubId);
       if (isAway || wasCutOff || isBroken(event)) {
         this.#unsure.push({ end: event, sinceMs: nowMs(), wasCutOff });
@@ -233,10 +233,6 @@ export class AwayEvents {
 
 function isEnd({ name }: RoomEvent): boolean {
   return name === "llm.complete" || name === "llm.error";
-}
-
-function isError({ name }: RoomEvent): boolean {
-  return name === "llm.error";
 }
 
 /** The connection that it was piped over broke: its client has left, or its hub has lost this one. */

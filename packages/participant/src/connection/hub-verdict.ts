@@ -105,7 +105,7 @@ export function judgeUpgrade(
   { status, retryAfter, body }: RefusedUpgrade,
   hasSession: boolean,
 ): Verdict {
-  const error = hubErrorIn(body);
+  const error = ErrorBody.safeParse(parseJson(body)).data?.error;
   if (status === 404 && (error !== undefined || !hasSession)) {
     return {
       event: { type: "forgotten" },
@@ -151,11 +151,6 @@ export function retry(reason: string): Verdict {
 /** The hub is no longer the home of the room. */
 export function stale(reason: string): Verdict {
   return { event: { type: "failed", isStale: true }, reason };
-}
-
-/** @returns undefined for a proxy's error page */
-function hubErrorIn(body: string): ErrorBody["error"] | undefined {
-  return ErrorBody.safeParse(parseJson(body)).data?.error;
 }
 
 function refusal(stop: StopReason): Verdict {

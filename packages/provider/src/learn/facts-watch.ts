@@ -85,7 +85,8 @@ export class FactsWatch {
     this.#program = program;
     // A llama-server has one model, whatever requests call it.
     const [sole] = program === "llama.cpp" && entries.length === 1 ? entries : [];
-    const entry = entries.find((one) => isEntryOf(one, model)) ?? sole;
+    const entry =
+      entries.find((one) => namesOf(one).some((name) => isSameModel(name, model))) ?? sole;
     this.#aliases = entry === undefined ? [] : namesOf(entry);
     if (entry !== undefined) this.#note(factsInEntry(entry));
     if (description !== undefined) this.#take(description);
@@ -159,10 +160,6 @@ export class FactsWatch {
     this.#known = known;
     this.#options.onChange(known);
   }
-}
-
-function isEntryOf(entry: JsonObject, model: string): boolean {
-  return namesOf(entry).some((name) => isSameModel(name, model));
 }
 
 /** vLLM and SGLang have `root`: what the model is served from. Another hub has what a participant serves. */

@@ -46,7 +46,7 @@ export class Bucket {
     this.#kv = kv;
     this.#stream = `KV_${name}`;
     this.#subjectPrefix = `$KV.${name}.`;
-    this.#base = revisionBase(created);
+    this.#base = (Date.parse(created) - yearZeroMs) * changesPerMs;
   }
 
   /** Makes it unless it exists, in which case it stays as it is. */
@@ -214,7 +214,3 @@ async function followNotices(
 const yearZeroMs = Date.UTC(2020, 0);
 /** The base of a newer stream is larger than all revisions of an older one that was changed less often than this. */
 const changesPerMs = 64;
-
-function revisionBase(createdAt: string): number {
-  return (Date.parse(createdAt) - yearZeroMs) * changesPerMs;
-}

@@ -42,7 +42,7 @@ export function encodeHopFacts(facts: HopFacts): string {
 
 /** @throws HubError `bad_request`: the other hub is of another version */
 export function decodeHopFacts(header: string | string[] | undefined): HopFacts {
-  const facts = parsed(header);
+  const facts = parseObject(typeof header === "string" ? header : "") ?? {};
   const { requestId, ageMs, epoch, mustTake, throttleKey, origin, address, ownAddress } = facts;
   const { isOperator } = facts;
   const areTexts = [requestId, throttleKey, origin].every((text) => typeof text === "string");
@@ -52,14 +52,10 @@ export function decodeHopFacts(header: string | string[] | undefined): HopFacts 
   const isJudged = isOperator === undefined || typeof isOperator === "boolean";
   const areNumbers = [ageMs, epoch].every((number) => Number.isSafeInteger(number));
   const isPlaced = areNumbers && typeof mustTake === "boolean";
-  if (areTexts && areAddresses && isPlaced && isJudged) return facts as HopFacts;
+  if (areTexts && areAddresses && isPlaced && isJudged) return facts as unknown as HopFacts;
   throw new HubError("bad_request", "The request of another hub lacks what its client is.", {
     hint: "All hubs of a cluster run the same version.",
   });
-}
-
-function parsed(header: string | string[] | undefined): Partial<HopFacts> {
-  return parseObject(typeof header === "string" ? header : "") ?? {};
 }
 
 /** For requests of other hubs. */
