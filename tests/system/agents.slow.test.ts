@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { joinTunnel } from "../support/hub/joining.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
-import { startAgentModel } from "../support/providers/agent-model.ts";
+import { isCompaction, promptTokensOf, startAgentModel } from "../support/providers/agent-model.ts";
 
 const launcher = fileURLToPath(new URL("../../packages/cli/bin/roomhub.js", import.meta.url));
 /** Where the programs are; too large to be installed for each run. `tests/README.md` says how to get them. */
@@ -96,46 +96,79 @@ function isThere(program: string): boolean {
   }
 }
 
-for (const { program, args, own } of agents) {
+/** What its models list says. */
+const contextTokens = 65_536;
+
+/**
+ * Has a program do what a prompt says, as `launch` starts it in an empty folder.
+ *
+ * @returns what it wrote, the file that it was to write, and its requests
+ */
+async function launched({ program, args, own }: Agent, task: "write" | "rewrite") {
+  await using stack = new AsyncDisposableStack();
+  const model = stack.use(await startAgentModel(contextTokens));
+  const hub = stack.use(await startTestHub());
+  const code = await hub.createRoom();
+  stack.use(await joinTunnel(hub, code, { endpoint: model.url, model: "qwen3-coder:30b" }));
+  const home = stack.use(await temporaryFolder()).path;
+  const tmp = joinPath(home, "tmp");
+  mkdirSync(tmp);
+  for (const [name, text] of Object.entries(own)) {
+    mkdirSync(dirname(joinPath(home, name)), { recursive: true });
+    writeFileSync(joinPath(home, name), text);
+  }
+  const work = joinPath(home, "work");
+  execFileSync("git", ["init", "-q", work]);
+  const note = joinPath(work, "note.txt");
+  const env = {
+    HOME: home,
+    // opencode believes it.
+    PWD: work,
+    TMPDIR: tmp,
+    XDG_CONFIG_HOME: "",
+    PATH: [programs, process.env["PATH"]].join(delimiter),
+    ANTHROPIC_API_KEY: "sk-mine",
+    OPENAI_API_KEY: "sk-mine",
+    DISABLE_AUTOUPDATER: "1",
+  };
+  const room = `${hub.url}/rooms/${code}`;
+  const words = ["launch", program, room, "--", ...args, `task-${task}:${note}`];
+  const output = await run([launcher, ...words], { ...process.env, ...env }, work);
+  const settings = Object.keys(own).map((name) => readIfThere(joinPath(home, name)));
+  const left = readdirSync(tmp).filter((name) => name.startsWith("roomhub-"));
+  const { requests } = model;
+  return { output, written: readIfThere(note), settings, left, requests: [...requests] };
+}
+
+for (const agent of agents) {
+  const { program, own } = agent;
   const why = isThere(program) ? "" : " (skipped: it is not in the folder AGENT_PROGRAMS)";
   describe.skipIf(why !== "")(`${program}${why}`, () => {
     test.concurrent("writes a file with the room's model, and the user's settings stay as they are", async () => {
-      await using stack = new AsyncDisposableStack();
-      const model = stack.use(await startAgentModel(65_536));
-      const hub = stack.use(await startTestHub());
-      const code = await hub.createRoom();
-      stack.use(await joinTunnel(hub, code, { endpoint: model.url, model: "qwen3-coder:30b" }));
-      const home = stack.use(await temporaryFolder()).path;
-      const tmp = joinPath(home, "tmp");
-      mkdirSync(tmp);
-      for (const [name, text] of Object.entries(own)) {
-        mkdirSync(dirname(joinPath(home, name)), { recursive: true });
-        writeFileSync(joinPath(home, name), text);
-      }
-      const work = joinPath(home, "work");
-      execFileSync("git", ["init", "-q", work]);
-      const note = joinPath(work, "note.txt");
-      const env = {
-        HOME: home,
-        // opencode believes it.
-        PWD: work,
-        TMPDIR: tmp,
-        XDG_CONFIG_HOME: "",
-        PATH: [programs, process.env["PATH"]].join(delimiter),
-        ANTHROPIC_API_KEY: "sk-mine",
-        OPENAI_API_KEY: "sk-mine",
-        DISABLE_AUTOUPDATER: "1",
-      };
-      const room = `${hub.url}/rooms/${code}`;
-      const words = ["launch", program, room, "--", ...args, `task-write:${note}`];
-      const output = await run([launcher, ...words], { ...process.env, ...env }, work);
-      expect(readIfThere(note), output).toBe("two\n");
-      for (const [name, text] of Object.entries(own)) {
-        expect(readFileSync(joinPath(home, name), "utf8"), name).toBe(text);
-      }
-      expect(readdirSync(tmp).filter((name) => name.startsWith("roomhub-"))).toEqual([]);
-      const sent = model.requests.map(({ headers, body }) => JSON.stringify(headers) + body);
+      const { output, written, settings, left, requests } = await launched(agent, "write");
+      expect(written, output).toBe("two\n");
+      expect(settings).toEqual(Object.values(own));
+      expect(left).toEqual([]);
+      const sent = requests.map(({ headers, body }) => JSON.stringify(headers) + body);
       expect(sent.join("\n")).not.toContain("sk-mine");
     });
+
+    // pi does so between two prompts alone.
+    test
+      .skipIf(program === "pi")
+      .concurrent(
+        "compacts its conversation before the context that launch told it is full",
+        async () => {
+          const { output, settings, requests } = await launched(agent, "rewrite");
+          const chats = requests.filter(({ url }) => url.endsWith("/chat/completions"));
+          const bodies = chats.map(({ body }) => body).filter((body) => body.includes("messages"));
+          const sizes = bodies.map(promptTokensOf);
+          const at = bodies.findIndex(isCompaction);
+          expect(at, `${sizes.join(" ")}\n${output}`).toBeGreaterThan(0);
+          expect(Math.max(...sizes)).toBeLessThan(contextTokens);
+          expect(sizes.at(-1)).toBeLessThan(Math.max(...sizes));
+          expect(settings).toEqual(Object.values(own));
+        },
+      );
   });
 }

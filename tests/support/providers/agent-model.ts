@@ -17,13 +17,21 @@ interface ChatRequest {
 }
 
 interface Call {
+  number: number;
   name: string;
   args: object;
 }
 
+/** How large a model reports prompts to be: a conversation that grows with each result of a tool. */
+const growth = { firstTokens: 6_000, tokensPerResult: 3_000 };
+
+/** What a model replies to an agent that compacts its conversation. */
+const summary = "Summary: the file is written.";
+
 /**
  * A model that any coding agent can use: over chat completions alone, it writes the file that the prompt names
- * (`task-write:PATH`), with the tool that the agent offers for that, and then says so.
+ * (`task-write:PATH`), with the tool that the agent offers for that, and then says so. With `task-rewrite:PATH` it writes
+ * it again until the agent has compacted the conversation.
  *
  * @param contextTokens - what its models list says; undefined for nothing
  */
@@ -35,34 +43,59 @@ export function startAgentModel(contextTokens: number | undefined): Promise<Rout
     "POST /chat/completions": ({ body }) => {
       const request = JSON.parse(body) as ChatRequest;
       const turn = turnFor(request);
+      const usage = usageOf(promptTokensOf(body));
       return request.stream === true
-        ? { stream: streamOf(turn, request.model) }
-        : { json: completionOf(turn, request.model) };
+        ? { stream: streamOf(turn, request.model, usage) }
+        : { json: completionOf(turn, request.model, usage) };
     },
   });
 }
 
-function turnFor({ messages, tools = [] }: ChatRequest): Call | string {
+/** What the model reports for a request's prompt. */
+export function promptTokensOf(body: string): number {
+  return growth.firstTokens + growth.tokensPerResult * resultsIn(JSON.parse(body) as ChatRequest);
+}
+
+/** In the words in which codex, Claude Code, Copilot, opencode and Qwen Code ask for a summary. */
+const askForSummary =
+  /CONTEXT CHECKPOINT COMPACTION|summary (?:of|from) the conversation|<state_snapshot>/;
+
+/** The agent has a conversation compacted. */
+export function isCompaction(body: string): boolean {
+  const { messages } = JSON.parse(body) as ChatRequest;
+  const last = messages.findLast(({ role }) => role === "user");
+  return last !== undefined && askForSummary.test(textOf(last));
+}
+
+function resultsIn({ messages }: ChatRequest): number {
+  return messages.filter(({ role }) => role === "tool").length;
+}
+
+function turnFor(request: ChatRequest): Call | string {
+  const { messages, tools = [] } = request;
+  if (isCompaction(JSON.stringify(request))) return summary;
   if (tools.length === 0) return "A title";
   const prompts = messages.filter(({ role }) => role === "user").map(textOf);
-  const path = [...prompts.join("\n").matchAll(/task-write:([\w./-]+)/g)].at(-1)?.[1];
-  const isDone = messages.some(({ role }) => role === "tool");
+  const [, again, path] =
+    [...prompts.join("\n").matchAll(/task-(re)?write:([\w./-]+)/g)].at(-1) ?? [];
+  const isDone =
+    again === undefined ? resultsIn(request) > 0 : JSON.stringify(messages).includes(summary);
   if (path === undefined || isDone) return "Noted.";
-  return callOf(tools, path) ?? "There is no tool for that.";
+  return callOf(tools, path, resultsIn(request)) ?? "There is no tool for that.";
 }
 
 /** By what its parameters are named, since every agent has tools of its own. */
-function callOf(tools: readonly Tool[], path: string): Call | undefined {
+function callOf(tools: readonly Tool[], path: string, number: number): Call | undefined {
   const named = (pattern: RegExp) => tools.find((tool) => pattern.test(tool.function.name));
   const write = named(/^(?:write|write_file|create)$/i);
   if (write !== undefined) {
     const [file = "", text = ""] = [/path$/i, /content|text/i].map((is) => parameterOf(write, is));
-    return { name: write.function.name, args: { [file]: path, [text]: "two\n" } };
+    return { number, name: write.function.name, args: { [file]: path, [text]: "two\n" } };
   }
   const shell = named(/^(?:exec_command|shell|bash)$/i);
   const command = shell && parameterOf(shell, /^(?:cmd|command)$/);
   if (shell === undefined || command === undefined) return undefined;
-  return { name: shell.function.name, args: { [command]: `echo two > ${path}` } };
+  return { number, name: shell.function.name, args: { [command]: `echo two > ${path}` } };
 }
 
 function parameterOf({ function: { parameters } }: Tool, is: RegExp): string | undefined {
@@ -74,31 +107,45 @@ function textOf({ content }: ChatMessage): string {
   return (content ?? []).map(({ text = "" }) => text).join("\n");
 }
 
-const usage = { prompt_tokens: 900, completion_tokens: 9, total_tokens: 909 };
+type Usage = ReturnType<typeof usageOf>;
 
-function toolCall({ name, args }: Call) {
-  return { id: "call_0", type: "function", function: { name, arguments: JSON.stringify(args) } };
+function usageOf(promptTokens: number) {
+  return { prompt_tokens: promptTokens, completion_tokens: 9, total_tokens: promptTokens + 9 };
 }
 
-function streamOf(turn: Call | string, model: string): string {
+function toolCall({ number, name, args }: Call) {
+  return {
+    id: `call_${number}`,
+    type: "function",
+    function: { name, arguments: JSON.stringify(args) },
+  };
+}
+
+function streamOf(turn: Call | string, model: string, usage: Usage): string {
   const delta =
     typeof turn === "string"
       ? { content: turn }
       : { tool_calls: [{ index: 0, ...toolCall(turn) }] };
   const reason = typeof turn === "string" ? "stop" : "tool_calls";
+  const id = idOf(usage);
   return [
     { choices: [{ index: 0, delta: { role: "assistant", ...delta }, finish_reason: null }] },
     { choices: [{ index: 0, delta: {}, finish_reason: reason }] },
     { choices: [], usage },
   ]
-    .map((chunk) => `data: ${JSON.stringify({ ...head, model, ...chunk })}\n\n`)
+    .map((chunk) => `data: ${JSON.stringify({ ...head, id, model, ...chunk })}\n\n`)
     .concat("data: [DONE]\n\n")
     .join("");
 }
 
-const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1 };
+const head = { object: "chat.completion.chunk", created: 1 };
 
-function completionOf(turn: Call | string, model: string): object {
+/** Agents take responses of one id for one response. */
+function idOf({ prompt_tokens: promptTokens }: Usage): string {
+  return `chatcmpl-${promptTokens}`;
+}
+
+function completionOf(turn: Call | string, model: string, usage: Usage): object {
   const message =
     typeof turn === "string" ? { content: turn } : { content: null, tool_calls: [toolCall(turn)] };
   const choice = {
@@ -106,5 +153,5 @@ function completionOf(turn: Call | string, model: string): object {
     message: { role: "assistant", ...message },
     finish_reason: typeof turn === "string" ? "stop" : "tool_calls",
   };
-  return { ...head, object: "chat.completion", model, choices: [choice], usage };
+  return { ...head, id: idOf(usage), object: "chat.completion", model, choices: [choice], usage };
 }
