@@ -94,6 +94,32 @@ test("the agent of a participant that was kicked stops", async () => {
   expect(participants).toEqual([]);
 });
 
+test("the agent of a participant that was kicked from a closed room says who removed it", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub({ closed: true });
+  const { room, hostToken = "", key } = await hub.client.createRoom({ name: "lab" });
+  const notices: ParticipantNotice[] = [];
+  await using _ada = await joinTunnel(hub, room.code, {
+    ...{ endpoint: provider.url, key: key?.value },
+    onNotice: (notice) => void notices.push(notice),
+  });
+  const kick = `/rooms/${room.code}/participants/ada/kick?banMs=3600000`;
+  const headers = { "x-host-token": hostToken };
+  expect((await hub.fetch(kick, { method: "POST", headers })).status).toBe(200);
+  const stopped = await until(
+    "the agent's end",
+    () => notices.find(({ kind }) => kind === "stopped"),
+    (notice) => notice !== undefined,
+  );
+  expect(stopped).toMatchObject({
+    code: "participant_banned",
+    reason: expect.stringMatching(
+      /^The host of room \w+ removed this participant\. It may join again in/,
+    ),
+    hint: "Ask the room's host, or join again then.",
+  });
+});
+
 test("where every new room is closed, its creation returns its first key", async () => {
   await using hub = await startTestHub({ closed: true });
   const { room, key } = await hub.client.createRoom({ name: "lab", closed: false });

@@ -25,6 +25,8 @@ interface RoomKeysOfCommand {
   of(room: Invite): Promise<string | undefined>;
   /** Keeps a key for later commands, in a file that only this user can read. A failure is a warning. */
   save(room: Invite, key: string): Promise<void>;
+  /** Deletes the saved key of a room that there is no more. */
+  forget(room: Invite): Promise<void>;
 }
 
 /** A command's dependencies on the outside. `main.ts` creates the real ones, tests pass others. */

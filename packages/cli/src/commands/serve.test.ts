@@ -25,6 +25,12 @@ test("serve is reachable from this machine only and shows how to open it", async
   expect(world.closedHubs).toBe(1);
 });
 
+test("serve --create host shows how its operator creates a room", async () => {
+  const world = makeWorld();
+  expect(await serve(world, "--create", "host")).toBe(0);
+  expect(world.stderr.text).toContain('room create "my room" --operator-file PATH\n');
+});
+
 test.each([
   [false, "0.0.0.0"],
   [true, "::"],

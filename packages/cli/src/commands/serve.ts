@@ -84,13 +84,16 @@ function announce(context: CliContext, launched: LaunchedHub, isJson: boolean): 
 }
 
 function banner(context: CliContext, launched: LaunchedHub): string {
-  const { localUrl, port, pasted, rooms, isAnnounced } = launched;
+  const { localUrl, port, pasted, rooms, isAnnounced, isForOperator } = launched;
   const command = context.commandName;
   return [
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
     ...reachLines(`${command} serve --lan${portFlag(port)}`, launched),
     ...storageLines(rooms),
-    `Create a room:  ${createRoomCommand(context, localUrl)}`,
+    `Create a room:  ${createRoomCommand(context, localUrl)}${isForOperator ? " --operator-file PATH" : ""}`,
+    ...(isForOperator
+      ? ["  (PATH is the file operator-secret in the folder where this user's rooms are kept)"]
+      : []),
     `Join a room:    ${shareLine(context, pasted, "CODE")}`,
     ...(isAnnounced ? ["  (on this network, an installed roomhub finds it: roomhub join)"] : []),
     "",

@@ -28,6 +28,8 @@ export interface LaunchedHub {
   isAnnounced: boolean;
   /** Whether every new room is closed. */
   isClosed: boolean;
+  /** Whether the operator alone creates rooms. */
+  isForOperator: boolean;
   operatorSecret: string | undefined;
   rooms: RoomStorage;
 }
@@ -97,6 +99,7 @@ export async function launchHub(
       pasted: { hubUrl: sharedUrls[0]?.url ?? localUrl, isHandedOut: handout !== undefined },
       isAnnounced: announcement,
       ...{ isClosed: options.closed === true, operatorSecret: options.adminSecret },
+      isForOperator: options.create === "host",
       rooms: roomStorage(opened, cluster),
     };
   } catch (error) {

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { envSecret } from "../secrets.ts";
+import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf } from "../terminal/text.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 
@@ -55,15 +56,10 @@ export async function savedHostToken(
   return saved.find((one) => one.hubUrl === hubUrl && one.room === room)?.token;
 }
 
-/** The room was deleted. */
-export async function forgetHostToken(
-  context: CliContext,
-  { hubUrl, room }: Invite,
-): Promise<void> {
-  const tokens = await context.savedTokens("hosts");
-  for (const saved of await tokens.find(host)) {
-    if (saved.hubUrl === hubUrl && saved.room === room) await tokens.forget(saved);
-  }
+/** The room was deleted: its host token and its key prove nothing. */
+export async function forgetRoom(context: CliContext, invite: Invite): Promise<void> {
+  await forgetToken(await context.savedTokens("hosts"), host, invite);
+  await context.roomKeys.forget(invite);
 }
 
 /** What shows that the person at this command is the host: the saved token, unless an option names another proof. */
@@ -154,8 +150,9 @@ export async function findOrCreateRoom(
   const { name, password } = wanted;
   const client = context.createClient(hubUrl);
   const rooms = await client.listRooms();
-  const known =
-    rooms.find((room) => room.name === name) ?? (await closedRoomOf(context, client, hubUrl, name));
+  const known = [...rooms, ...(await hostedRooms(context, client, hubUrl, rooms))].find(
+    (room) => room.name === name,
+  );
   if (known === undefined) {
     return (await createHostedRoom(context, client, hubUrl, wanted)).room;
   }
@@ -175,20 +172,23 @@ export async function findOrCreateRoom(
   return known;
 }
 
-/** The closed room of that name that was created from this machine: the hub's list leaves it out. */
-async function closedRoomOf(
+/** The rooms that were created from this machine and that the hub's list leaves out, since they are closed. */
+export async function hostedRooms(
   context: CliContext,
   client: Client,
   hubUrl: string,
-  name: string,
-): Promise<Room | undefined> {
-  const hosted = await (await context.savedTokens("hosts")).find(host).catch(() => []);
-  for (const { room } of hosted.filter((saved) => saved.hubUrl === hubUrl)) {
-    const key = await context.roomKeys.of({ hubUrl, room });
-    if (key === undefined) continue;
-    // It was dropped meanwhile, or the key was revoked.
-    const found = await client.getRoom(room).catch(() => undefined);
-    if (found?.name === name) return found;
-  }
-  return undefined;
+  listed: readonly Room[],
+): Promise<Room[]> {
+  const saved = await (await context.savedTokens("hosts")).find(host).catch(() => []);
+  const hosted = saved.filter(
+    (one) => one.hubUrl === hubUrl && !listed.some(({ code }) => code === one.room),
+  );
+  const found = hosted.map(({ room, token }) =>
+    client
+      .asHost(room, { hostToken: token })
+      .room()
+      // It was dropped meanwhile.
+      .catch(() => undefined),
+  );
+  return (await Promise.all(found)).filter((room) => room !== undefined);
 }

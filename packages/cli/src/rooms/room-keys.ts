@@ -2,6 +2,7 @@ import { type Fetch, type Invite, keyInLink } from "@roomhub/client";
 import { isKeyValue, normaliseRoomCode } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
+import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf } from "../terminal/text.ts";
 
 type KeysOfCommand = CliContext["roomKeys"];
@@ -78,6 +79,11 @@ export class RoomKeys implements KeysOfCommand {
         `! The key of room ${room} could not be saved: ${reasonOf(error)}\n`,
       );
     }
+  }
+
+  async forget({ hubUrl, room }: Invite): Promise<void> {
+    this.#saved.delete(`${hubUrl}/rooms/${room}`);
+    await forgetToken(await this.#context.savedTokens("keys"), own, { hubUrl, room });
   }
 
   /** @param hubUrl - normalised; its rooms get their keys */

@@ -21,6 +21,17 @@ export interface SavedTokens {
   forget(saved: SavedToken): Promise<void>;
 }
 
+/** Deletes those of one room. */
+export async function forgetToken(
+  tokens: SavedTokens,
+  id: string,
+  { hubUrl, room }: Pick<SavedToken, "hubUrl" | "room">,
+): Promise<void> {
+  for (const saved of await tokens.find(id)) {
+    if (saved.hubUrl === hubUrl && saved.room === room) await tokens.forget(saved);
+  }
+}
+
 /**
  * Tokens in a folder that only this user can read, one file each, so that concurrent commands lose none.
  *

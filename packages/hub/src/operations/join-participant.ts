@@ -1,4 +1,4 @@
-import type { JoinRequest, Warning, World } from "@roomhub/protocol";
+import { durationInWords, type JoinRequest, type Warning, type World } from "@roomhub/protocol";
 import { digestOf, mintClientKey, mintToken, type MintedToken } from "../credentials/tokens.ts";
 import { banRemainingMs } from "../domain/keys/bans.ts";
 import { updateLimit } from "../domain/slots.ts";
@@ -105,11 +105,10 @@ function refuseBanned(
   const machine = machineSecret === undefined ? undefined : digestOf(machineSecret).toString("hex");
   const remainingMs = banRemainingMs(bans, { id, machine, address }, wallMs());
   if (remainingMs === 0) return;
-  const minutes = Math.ceil(remainingMs / 60_000);
   throw new HubError(
     "participant_banned",
-    `The host of room ${code} removed this participant. It may join again in ${minutes} min.`,
-    { hint: "Ask the room's host." },
+    `The host of room ${code} removed this participant. It may join again in ${durationInWords(remainingMs)}.`,
+    { hint: "Ask the room's host, or join again then." },
   );
 }
 

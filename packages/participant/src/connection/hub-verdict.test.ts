@@ -42,6 +42,15 @@ test("only a tunnel refusal by the hub stops the participant, not one by a proxy
   expect(judged(404, "")).toMatchObject({ event: { type: "forgotten" } });
 });
 
+test("a token that proves nothing in a closed room leads to a join, which says why", () => {
+  const code = "invalid_api_key";
+  const body = JSON.stringify({ error: { message: "No.", type: "", param: "", code } });
+  const judged = judgeUpgrade("h", { status: 401, retryAfter: undefined, body }, true);
+  expect(judged.event.type).toBe("forgotten");
+  expect(judgeHeartbeat(refusedWith(401, code, undefined))?.event.type).toBe("forgotten");
+  expect(judgeJoin(refusedWith(401, code, undefined), "yes").event.type).toBe("refused");
+});
+
 test("a proxy's 404 does not end a session that waits to be resumed", () => {
   const body = JSON.stringify({ error: { message: "No.", type: "", param: "", code: "x" } });
   const judged = (text: string, hasSession: boolean) =>

@@ -77,6 +77,7 @@ export function mayHaveJoined(error: unknown): boolean {
 /** Judges a failed heartbeat; undefined when it has no consequence. */
 export function judgeHeartbeat(error: unknown): Verdict | undefined {
   if (!(error instanceof RoomhubError)) return undefined;
+  if (isNoHolder(error)) return { event: { type: "forgotten" }, reason: lineOf(error) };
   if (isRefusedByHub(error)) return refusalBy(error);
   if (error.status !== 404 || error.code === notAHub) return undefined;
   return { event: { type: "forgotten" }, reason: lineOf(error) };
@@ -96,7 +97,7 @@ export interface RefusedUpgrade {
 }
 
 /**
- * Contract §3: 404 → join again; 401/403 → stop, when the response is from the hub: a proxy may refuse temporarily.
+ * Contract §3: 404, or a closed room in which its token proves nothing → join again; other 401/403 → stop, when the response is from the hub: a proxy may refuse temporarily.
  *
  * @param hasSession - to be resumed, which joining again would end: a 404 has to be from the hub, too
  */
@@ -106,7 +107,8 @@ export function judgeUpgrade(
   hasSession: boolean,
 ): Verdict {
   const error = ErrorBody.safeParse(parseJson(body)).data?.error;
-  if (status === 404 && (error !== undefined || !hasSession)) {
+  const isForgotten = status === 404 && (error !== undefined || !hasSession);
+  if (isForgotten || (error !== undefined && isNoHolder(error))) {
     return {
       event: { type: "forgotten" },
       reason: "the hub does not have this participant; joining again",
@@ -163,6 +165,11 @@ function refusalBy({ code, message, hint }: RoomhubError): Verdict {
 
 function isRefusedByHub({ status, code }: RoomhubError): boolean {
   return (status === 401 || status === 403) && code !== notAHub;
+}
+
+/** In a closed room the token of a participant that was removed proves nothing; of a join, the hub says why it is refused. */
+function isNoHolder({ code }: { code: string }): boolean {
+  return code === "invalid_api_key";
 }
 
 /** One line, including the next step. */

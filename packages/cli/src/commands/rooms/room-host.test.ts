@@ -34,6 +34,7 @@ function makeHost(answer?: string) {
     { asHost: () => host as RoomHost },
   );
   world.hostTokens.push({ hubUrl, room: "ABC234", id: "host", token: "rhh_1" });
+  world.keys.push({ hubUrl, room: "ABC234", id: "key", token: "rhk_1" });
   return { world, calls };
 }
 
@@ -82,8 +83,30 @@ test.each([
   world.context.prompts = answersOf(world.questions, { one: answer });
   expect(await world.run("room", "delete", "ABC234")).toBe(exit);
   expect(calls).toEqual(made);
-  expect(world.hostTokens).toHaveLength(tokens);
+  expect([world.hostTokens.length, world.keys.length]).toEqual([tokens, tokens]);
   expect(world.questions.join()).toContain("2 participants");
+});
+
+test("list has the closed rooms of this machine's host, too", async () => {
+  const lab = aRoom({ closed: true, name: "lab" });
+  const asked: unknown[] = [];
+  const world = makeWorld(
+    {},
+    {
+      listRooms: async () => [aRoom({ code: "XYZ789" })],
+      asHost: (code, proof) => {
+        asked.push([code, proof]);
+        return { room: async () => lab } as unknown as RoomHost;
+      },
+    },
+  );
+  const token = "rhh_1";
+  world.hostTokens.push({ hubUrl, room: "ABC234", id: "host", token });
+  world.hostTokens.push({ hubUrl, room: "XYZ789", id: "host", token });
+  world.hostTokens.push({ hubUrl: "http://elsewhere", room: "DEF345", id: "host", token });
+  expect(await world.run("room", "list")).toBe(0);
+  expect(world.stdout.text).toContain("ABC234  lab (closed)");
+  expect(asked).toEqual([["ABC234", { hostToken: token }]]);
 });
 
 test("delete without a terminal needs --yes", async () => {

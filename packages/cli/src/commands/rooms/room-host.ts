@@ -8,7 +8,7 @@ import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../../o
 import { sizeOf } from "../../rooms/choose-room.ts";
 import {
   addHostOptions,
-  forgetHostToken,
+  forgetRoom,
   type HostOptionValues,
   roomAsHost,
 } from "../../rooms/host-token.ts";
@@ -135,7 +135,7 @@ async function deleteRoom(
   const asHost = await roomAsHost(context, invite, options);
   if (options.yes !== true) await confirmDeletion(context, await asHost.room(), options);
   await asHost.delete();
-  await forgetHostToken(context, invite);
+  await forgetRoom(context, invite);
   if (options.json === true) return writeJson(context.stdout, { success: true });
   context.stderr.write(`Room ${invite.room} was deleted\n`);
 }

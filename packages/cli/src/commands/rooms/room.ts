@@ -7,6 +7,7 @@ import {
   addHostOptions,
   createHostedRoom,
   ensureOwnKey,
+  hostedRooms,
   type HostOptionValues,
   readOperatorFile,
   roomAsHost,
@@ -120,7 +121,9 @@ async function createRoom(
 }
 
 async function listRooms(context: CliContext, options: HubOptionValues): Promise<void> {
-  const rooms = await context.createClient(options.hub).listRooms();
+  const client = context.createClient(options.hub);
+  const listed = await client.listRooms();
+  const rooms = [...listed, ...(await hostedRooms(context, client, options.hub, listed))];
   if (options.json === true) writeJson(context.stdout, { rooms });
   else if (rooms.length === 0) {
     context.stderr.write(

@@ -13,7 +13,13 @@ test("a text cannot become markup, wherever it stands", () => {
 
 test("the careful steps name the version of this hub's program", () => {
   const hub = { hubUrl: "https://h.example/lab", isHandedOut: true };
-  const facts = { origin: "http://127.0.0.1:5050", hub, version: "1.2.3", sha512: undefined };
+  const facts = {
+    origin: "http://127.0.0.1:5050",
+    hub,
+    version: "1.2.3",
+    isForOperator: false,
+    sha512: undefined,
+  };
   expect(carefulLines(facts, "ABC234")).toEqual([
     "curl -fO https://h.example/lab/roomhub-1.2.3.tgz",
     "sha512sum roomhub-1.2.3.tgz",

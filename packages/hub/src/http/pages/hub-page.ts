@@ -39,9 +39,11 @@ export function sendHubPage(
   );
 }
 
-function noRooms({ hub }: PageFacts): Html {
-  const line = `${programLine(hub)} room create "my room" --hub ${hub.hubUrl}`;
-  return html`<p>No rooms yet. To create one, on a computer:</p>
+function noRooms({ hub, isForOperator }: PageFacts): Html {
+  const proof = isForOperator ? " --operator-file PATH" : "";
+  const line = `${programLine(hub)} room create "my room" --hub ${hub.hubUrl}${proof}`;
+  const who = isForOperator ? "The operator of this hub creates one" : "To create one";
+  return html`<p>No rooms yet. ${who}, on a computer:</p>
     ${pasteLine(line)}`;
 }
 

@@ -137,6 +137,8 @@ export interface PageFacts {
   /** the hub in lines to paste */
   hub: PastedHub;
   version: string;
+  /** The operator alone creates rooms. */
+  isForOperator: boolean;
   /** of the program, in hexadecimal; undefined until it was made */
   sha512: string | undefined;
 }

@@ -28,6 +28,7 @@ export async function servePage(
     origin,
     hub: pastedHub(origin, { url: sharedUrl(), handout: handedOut !== undefined }),
     version: health().version,
+    isForOperator: operations.roomCreators === "host",
     sha512: handedOut?.sha512,
   };
   response.setHeader("vary", "Accept");
