@@ -39,7 +39,7 @@ export function capture(columns?: number, rows = 24): Captured {
 }
 
 /** What the commands did to the world outside. */
-export interface World {
+export interface TestWorld {
   context: CliContext;
   stdout: Captured;
   stderr: Captured;
@@ -161,14 +161,14 @@ export const noTimers: After = () => () => {};
 export function makeWorld(
   overrides: Partial<CliContext> = {},
   client: Partial<Client> = {},
-): World {
+): TestWorld {
   const listeners = new Set<(signal: NodeJS.Signals) => void>();
   const questions: string[] = [];
   const keyListeners = new Set<(key: string) => void>();
   const watchers = new Set<Parameters<RunningHub["watch"]>[1]>();
   const stdout = overrides.stdout === undefined ? capture() : (overrides.stdout as Captured);
   const stderr = overrides.stderr === undefined ? capture() : (overrides.stderr as Captured);
-  const world: World = {
+  const world: TestWorld = {
     stdout,
     stderr,
     stop: (signal = "SIGINT") => {

@@ -85,7 +85,7 @@ export class RoomHost {
     return (await this.#call<{ blocked: string[] }>(isBlocked ? "PUT" : "DELETE", path)).blocked;
   }
 
-  /** The oldest first, with those that ended within 30 days; without their values. */
+  /** The oldest first, including keys that ended within 30 days; without their values. */
   async listKeys(): Promise<Key[]> {
     return (await this.#call<{ keys: Key[] }>("GET", "/keys")).keys;
   }

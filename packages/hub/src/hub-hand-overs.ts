@@ -132,7 +132,7 @@ export class HandOvers {
     return true;
   }
 
-  /** The directory names this hub: the room goes on as it was. @returns false when its snapshot is not here */
+  /** The directory names this hub: it continues the room as it was. @returns false when its snapshot is not here */
   takePlace(code: string): boolean {
     const given = this.#given.get(code);
     this.#given.delete(code);

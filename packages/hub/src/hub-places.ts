@@ -23,7 +23,7 @@ export interface HubPlacesOptions {
   handOvers: HandOvers;
 }
 
-/** Where requests for rooms are served: those of this hub's clients, and those that came over a hop. */
+/** Where requests for rooms are served, from this hub's clients and over hops. */
 export class HubPlaces {
   readonly piped: HomePlaces;
   /** which clients those are that other hubs have judged */

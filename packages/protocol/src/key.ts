@@ -78,6 +78,6 @@ export const NewKeyResponse = z.object({ key: NewKey });
 export type NewKeyResponse = z.infer<typeof NewKeyResponse>;
 export const KeyResponse = z.object({ key: Key });
 export type KeyResponse = z.infer<typeof KeyResponse>;
-/** The oldest first, with those that ended within 30 days. */
+/** The oldest first, including keys that ended within 30 days. */
 export const KeyListResponse = z.object({ keys: z.array(Key) });
 export type KeyListResponse = z.infer<typeof KeyListResponse>;

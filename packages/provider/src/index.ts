@@ -17,6 +17,7 @@ export type {
 } from "./call/provider-call.ts";
 export type { ProviderFailure, ProviderFailureCode } from "./call/failure.ts";
 export { type ModelServerRequest, ModelServer, type ModelServerOptions } from "./model-server.ts";
+export { PassingSink } from "./passing-sink.ts";
 export type { ProbeResult } from "./learn/probe.ts";
 export type { ReadinessVerdict } from "./readiness/server-readiness.ts";
 export { ProviderClient, type ProviderClientOptions } from "./call/provider-client.ts";

@@ -10,7 +10,7 @@ import {
   aRoom,
   capture,
   makeWorld,
-  type World,
+  type TestWorld,
   passing,
   noTimers,
   type After,
@@ -71,7 +71,7 @@ interface Scene {
   one?: string;
   client?: Partial<Client>;
   context?: Partial<CliContext>;
-  meanwhile?: (world: World) => void;
+  meanwhile?: (world: TestWorld) => void;
 }
 
 /** `roomhub chat` at a terminal of 80 columns without colours; the clock moves by 100 ms at each look. */

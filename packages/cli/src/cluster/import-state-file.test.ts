@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { StoredRoom } from "@roomhub/hub";
 import { createMemoryCluster } from "../../../hub/src/cluster/memory-cluster.fixture.ts";
 import { describe, expect, test } from "vitest";
-import { makeWorld, type World } from "../test-context.fixture.ts";
+import { makeWorld, type TestWorld } from "../test-context.fixture.ts";
 
 const lab: StoredRoom = {
   ...{ id: randomUUID(), code: "LAB234", name: "lab", hostId: randomUUID() },
@@ -14,7 +14,7 @@ const office: StoredRoom = { ...lab, id: randomUUID(), code: "FFF234", name: "of
 
 type MemoryCluster = ReturnType<typeof createMemoryCluster>;
 
-function worldWith(cluster: MemoryCluster, rooms: readonly StoredRoom[]): World {
+function worldWith(cluster: MemoryCluster, rooms: readonly StoredRoom[]): TestWorld {
   const world = makeWorld({ readStateFile: async () => [...rooms] });
   world.context.openDirectory = async (options) => {
     world.directories.push(options);

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import { makeWorld, type World } from "../test-context.fixture.ts";
+import { makeWorld, type TestWorld } from "../test-context.fixture.ts";
 
 /** Runs `serve` until it has printed its banner, or has failed. */
-async function serve(world: World, ...args: string[]): Promise<number> {
+async function serve(world: TestWorld, ...args: string[]): Promise<number> {
   const running = world.run("serve", ...args);
   await vi.waitFor(() => {
     if (!/ready at|error:/.test(world.stderr.text)) throw new Error("not yet");
@@ -13,7 +13,7 @@ async function serve(world: World, ...args: string[]): Promise<number> {
 
 const secret = "0123456789abcdef0123456789abcdef";
 
-function worldWith(text = secret, isReadableByOthers = false): World {
+function worldWith(text = secret, isReadableByOthers = false): TestWorld {
   return makeWorld({
     readSecretFile: async () => ({ bytes: Buffer.from(text), isReadableByOthers }),
   });

@@ -29,7 +29,7 @@ import { addHubOptions, clientName, examples, type HubOptionValues, inviteOf } f
 import { reasonOf, safe, shellWord, writeJson } from "../terminal/text.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 
-/** Programs that a shell can point at a room; `openai` stands for those that read OpenAI's variables. */
+/** Programs that a shell can point at a room; `openai` stands for programs that read OpenAI's variables. */
 type ShellProgram = ProgramName | OtherProgramName | "openai";
 const shellPrograms: readonly ShellProgram[] = [
   ...programNames.filter((name) => (programs[name] as Program).needsFiles !== true),

@@ -1,10 +1,10 @@
 import { expect, test, vi } from "vitest";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
-import { makeWorld, type World } from "../test-context.fixture.ts";
+import { makeWorld, type TestWorld } from "../test-context.fixture.ts";
 
 /** Runs `serve` until it has said its banner, then stops it. */
-async function serve(world: World, ...args: string[]): Promise<number> {
+async function serve(world: TestWorld, ...args: string[]): Promise<number> {
   const running = world.run("serve", ...args);
   await vi.waitFor(() => {
     if (world.stderr.text + world.stdout.text === "") throw new Error("not yet");

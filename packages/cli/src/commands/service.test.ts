@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
 import { emptyMachine, type TestMachine } from "../service/machine.fixture.ts";
 import type { Ran } from "../service/service-unit.ts";
-import { makeWorld, type World } from "../test-context.fixture.ts";
+import { makeWorld, type TestWorld } from "../test-context.fixture.ts";
 
 const unitFile = "/home/ana/.config/systemd/user/roomhub-join.service";
 const secretsFile = "/state/services/join.env";
 const program = ["/usr/bin/node", "/usr/lib/node_modules/roomhub/bin/roomhub.js"];
 
-function worldOn(machine: TestMachine, context: Partial<CliContext> = {}): World {
+function worldOn(machine: TestMachine, context: Partial<CliContext> = {}): TestWorld {
   return makeWorld({ serviceHost: async () => machine, ...context });
 }
 

@@ -9,7 +9,7 @@ import {
   capture,
   idleParticipant,
   makeWorld,
-  type World,
+  type TestWorld,
 } from "../test-context.fixture.ts";
 
 const ollama: CliContext["fetch"] = async (url) => {
@@ -42,13 +42,13 @@ async function up(
   context: Partial<CliContext>,
   { events, client }: TestHub,
   ...args: string[]
-): Promise<World & { code: number }> {
+): Promise<TestWorld & { code: number }> {
   const world = makeWorld(context, client);
   return Object.assign(world, { code: await watched(world, events, ...args) });
 }
 
 async function watched(
-  world: World,
+  world: TestWorld,
   events: readonly HubEvent[],
   ...args: string[]
 ): Promise<number> {

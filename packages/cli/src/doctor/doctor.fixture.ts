@@ -4,7 +4,7 @@ import { addDoctorCommand } from "../commands/doctor.ts";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { refusing } from "../snapshots/scenery.fixture.ts";
-import { aParticipant, aRoom, makeWorld, type World } from "../test-context.fixture.ts";
+import { aParticipant, aRoom, makeWorld, type TestWorld } from "../test-context.fixture.ts";
 import type { Machine } from "./machine.ts";
 
 export const aRoute: RouteExplanation = {
@@ -90,7 +90,7 @@ function aStream(text: string, headers: Record<string, string>): Response {
 }
 
 export interface DoctorRun {
-  world: World;
+  world: TestWorld;
   /** what the command ended with, undefined for success */
   error: unknown;
 }
@@ -102,7 +102,7 @@ export async function runDoctor(
     machine?: Partial<Machine>;
     client?: Partial<Client>;
     context?: Partial<CliContext>;
-    whenStarted?: (world: World) => void;
+    whenStarted?: (world: TestWorld) => void;
   } = {},
 ): Promise<DoctorRun> {
   // No wait here is long enough to be reported.

@@ -6,7 +6,7 @@ import {
   aParticipant,
   aRoom,
   idleParticipant,
-  type World,
+  type TestWorld,
   passing,
   type After,
 } from "../test-context.fixture.ts";
@@ -94,7 +94,7 @@ function telling({ notices = [], keys = "", stopped, ...over }: Story = {}): () 
         },
         stopped: stopped === undefined ? new Promise(() => {}) : Promise.resolve(stopped),
       });
-    const untilTold = async (world: World) => {
+    const untilTold = async (world: TestWorld) => {
       await started.promise;
       for (const key of keys) world.press(key);
       if (stopped !== undefined) await new Promise(() => {});

@@ -4,7 +4,7 @@ import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { promptsAt } from "../terminal/prompts.ts";
-import { aRoom, makeWorld, type World, passing } from "../test-context.fixture.ts";
+import { aRoom, makeWorld, type TestWorld, passing } from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
 import { page } from "./page.fixture.ts";
 import { onlySearchesEnd } from "./session.fixture.ts";
@@ -58,7 +58,7 @@ async function frames(
   pressed: readonly (Key | (string & {}))[],
   over: Partial<CliContext> = {},
   columns = 80,
-): Promise<{ frames: string; world: World; keyboard: Keyboard; code: number | undefined }> {
+): Promise<{ frames: string; world: TestWorld; keyboard: Keyboard; code: number | undefined }> {
   const [screen, keyboard] = [new Screen(columns), new Keyboard()];
   const streams = { stdout: screen, stderr: screen } as unknown as Partial<CliContext>;
   const prompts = promptsAt(keyboard, screen, noKeys);

@@ -6,7 +6,7 @@ import {
   type Captured,
   capture,
   makeWorld,
-  type World,
+  type TestWorld,
   passing,
   type After,
 } from "../test-context.fixture.ts";
@@ -19,7 +19,7 @@ export interface Scene {
   /** Events of the hub, in its stream or in this process; Ctrl+C follows. */
   events?: readonly HubEvent[];
   /** What happens while the command runs; Ctrl+C follows. */
-  meanwhile?: (world: World) => Promise<void>;
+  meanwhile?: (world: TestWorld) => Promise<void>;
 }
 
 /** A scene that several runs may share, or what makes a new one for each. */
@@ -59,7 +59,7 @@ export async function everywhere(args: readonly string[], scenes: Scenes = {}): 
 }
 
 /** Resolves when the command has written it. */
-export async function untilSaid(world: World, text: string): Promise<void> {
+export async function untilSaid(world: TestWorld, text: string): Promise<void> {
   while (!`${world.stdout.text}${world.stderr.text}`.includes(text)) await nextTurn();
 }
 

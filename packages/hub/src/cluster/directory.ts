@@ -268,7 +268,7 @@ export abstract class ClusterDirectory {
   }
 
   /**
-   * What an entry says. Written by another version, or by hand, it may say nothing: this hub goes on with what it can read.
+   * The value of an entry. An entry of another version, or edited by hand, may be unreadable: this hub skips it.
    *
    * @param read - throws what is wrong with it
    * @returns undefined when it was skipped, with a warning

@@ -16,7 +16,7 @@ interface AwayEventsOptions {
   isUp: () => boolean;
   /** One that came from elsewhere is an event of a room of this hub. */
   publish: (event: RoomEvent) => void;
-  /** A request that ran elsewhere has ended, perhaps as was told before. */
+  /** A request that ran elsewhere has ended; this may have been reported before. */
   onEnd: (requestId: string) => void;
   nowMs: () => number;
 }
@@ -65,7 +65,7 @@ export class AwayEvents {
   /** rooms whose events are not published here */
   readonly #away = new Set<string>();
   readonly #waiting = new Map<string, RoomEvent[]>();
-  /** requests of other hubs' clients that have ended, and those that ended before them */
+  /** requests of other hubs' clients that have ended, and the generation before them */
   #ended = new Set<string>();
   #endedBefore = new Set<string>();
   /** requests that run here and where their clients are, the oldest first */

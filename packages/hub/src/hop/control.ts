@@ -60,7 +60,7 @@ interface Peer {
  */
 export class ControlSockets {
   readonly #options: ControlOptions;
-  /** by run, also those that are not known to be there: they dialled before, or are thought dead */
+  /** by run, including runs whose presence is unknown: they dialled before, or are thought dead */
   readonly #peers = new Map<string, Peer>();
   /** by hub: the run that is there */
   readonly #present = new Map<string, Peer>();

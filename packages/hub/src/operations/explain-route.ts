@@ -54,7 +54,7 @@ interface Question {
   promptBytes: number;
   /** the features that its sender requires, as bits */
   requires: number;
-  /** those that the key of its sender permits; undefined for all */
+  /** the models that its sender's key permits; undefined for all */
   models?: readonly string[] | undefined;
   /** requests of the room that wait already */
   waiting: number;

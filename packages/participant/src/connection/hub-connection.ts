@@ -108,7 +108,7 @@ export class HubConnection {
     await this.#registration.rename(model, this.#abort.signal);
   }
 
-  /** Lets running requests finish, at most `drainMs`, also those that wait for the tunnel; then leaves and stops. */
+  /** Lets requests finish for at most `drainMs`, including requests that wait for the tunnel; then leaves and stops. */
   async leave(drainMs: number): Promise<void> {
     this.#isLeaving = true;
     this.#tunnel.goAway("leaving");

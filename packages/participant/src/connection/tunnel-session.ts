@@ -164,7 +164,7 @@ export class TunnelSession {
     this.#connection = undefined;
   }
 
-  /** Ends the streams, also those that wait. */
+  /** Ends the streams, waiting ones included. */
   giveUp(reason: string): void {
     this.hangUp(reason);
     this.#interruption?.session.close(CLOSE_CODES.done, reason);

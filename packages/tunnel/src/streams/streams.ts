@@ -106,7 +106,7 @@ export class StreamTable<Stream extends { readonly id: number }> {
 export class Streams<Stream extends TunnelStream> extends StreamTable<Stream> {
   /** the highest id that was used */
   lastId = 0;
-  /** the stream that sent last, of those that had to wait */
+  /** of the waiting streams, the last one that sent */
   #lastTurnId = 0;
   #lateFrames = 0;
   #refusals = 0;

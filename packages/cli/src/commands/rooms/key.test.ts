@@ -1,7 +1,7 @@
 import { type RoomHost, RoomhubError } from "@roomhub/client";
 import type { CreateKeyRequest, NewKey } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { aRoom, capture, makeWorld, type World } from "../../test-context.fixture.ts";
+import { aRoom, capture, makeWorld, type TestWorld } from "../../test-context.fixture.ts";
 
 const value = `rhk_${"k".repeat(43)}`;
 const hubUrl = "http://127.0.0.1:5050";
@@ -218,6 +218,6 @@ test.each(["monitor", "metrics"])("%s of a closed room is for this machine alone
   expect([world.monitors, world.metrics]).toEqual([[], []]);
 });
 
-function output({ stdout, stderr }: World): string {
+function output({ stdout, stderr }: TestWorld): string {
   return stdout.text + stderr.text;
 }

@@ -110,7 +110,7 @@ function dataOf(metric: Metric, times: Times): MetricData {
         descriptor: { ...descriptor, valueType: ValueType.INT },
         aggregationTemporality,
         ...type,
-        dataPoints: metric.points.map((point) => dataPoint(point, times, itself)),
+        dataPoints: metric.points.map((point) => dataPoint(point, times)),
       };
     }
     case "histogram":
@@ -118,27 +118,17 @@ function dataOf(metric: Metric, times: Times): MetricData {
         descriptor: { ...descriptor, valueType: ValueType.DOUBLE },
         aggregationTemporality,
         dataPointType: DataPointType.HISTOGRAM,
-        dataPoints: metric.points.map((point) =>
-          dataPoint(point, times, ({ boundaries, counts, sum }) => ({
-            buckets: { boundaries: [...boundaries], counts: [...counts] },
-            sum,
-            count: counts.reduce((total, count) => total + count, 0),
-          })),
-        ),
+        dataPoints: metric.points.map(({ labels, value: { boundaries, counts, sum } }) => {
+          const buckets = { boundaries: [...boundaries], counts: [...counts] };
+          const count = counts.reduce((total, one) => total + one, 0);
+          return dataPoint({ labels, value: { buckets, sum, count } }, times);
+        }),
       };
   }
 }
 
-function dataPoint<Value, Sent>(
-  { labels, value }: Point<Value>,
-  times: Times,
-  sent: (value: Value) => Sent,
-): DataPoint<Sent> {
-  return { ...times, attributes: labels, value: sent(value) };
-}
-
-function itself(value: number): number {
-  return value;
+function dataPoint<Value>({ labels, value }: Point<Value>, times: Times): DataPoint<Value> {
+  return { ...times, attributes: labels, value };
 }
 
 function hrTime(ms: number): HrTime {

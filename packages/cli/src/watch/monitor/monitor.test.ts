@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { aRoom, makeWorld, type World } from "../../test-context.fixture.ts";
+import { aRoom, makeWorld, type TestWorld } from "../../test-context.fixture.ts";
 
-async function untilServed(world: World, ...args: string[]): Promise<number> {
+async function untilServed(world: TestWorld, ...args: string[]): Promise<number> {
   const running = world.run("monitor", ...args);
   const ended = running.then(() => true);
   const turn = () => new Promise<false>((resolve) => setImmediate(resolve, false));

@@ -26,7 +26,7 @@ export interface HomeHooks {
   onTaken: (code: string, home: Home, fromOffer: boolean) => Promise<void>;
   /** Another hub has a higher epoch: lets go of everything of the room. Also without an `onTaken` before. */
   onLost: (code: string, home: Home) => void | Promise<void>;
-  /** This hub serves the room, again or for the first time: what was held for an offer that came to nothing goes on. */
+  /** This hub serves the room, again or for the first time: requests held for an offer that failed continue. */
   onServe: (code: string) => void;
   /** Sends the snapshot to the next home. @returns whether that one keeps it. Ends in bounded time. */
   offer: (code: string, to: HubIdentity, offer: Offer) => Promise<boolean>;
@@ -184,7 +184,7 @@ export class HomeStates {
         this.#afterHooks(code, async () => hooks.onLost(code, effect.to.home));
         return;
       case "serve":
-        // What waits for a home goes on after each step.
+        // Requests that wait for a home continue after each step.
         hooks.onServe(code);
         return;
       case "answerOffer": // by the caller of the step

@@ -64,7 +64,7 @@ export class RegistrationWriter {
       return this.#write({ roomCode, id }, since);
     });
     this.#next.set(key, written);
-    // Not every caller waits for it; a HubError is for those that do.
+    // A HubError is for callers that wait for the write; not all do.
     written.catch((error: unknown) => {
       if (!(error instanceof HubError)) this.#options.reportBug(error);
     });

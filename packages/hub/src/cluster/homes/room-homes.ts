@@ -318,7 +318,7 @@ export class RoomHomes {
     for (const code of this.#waiting.codes()) this.#settle(code);
   }
 
-  /** What waits for the room goes on or is refused, or the room is taken. */
+  /** Requests that wait for the room continue or are refused, or this hub takes the room. */
   #settle(code: string): void {
     if (!this.#waiting.has(code)) return;
     const state = this.#states.of(code);

@@ -23,7 +23,7 @@ export class Takeover {
 
   /**
    * @param ranked - the hubs that can take it, the first one first
-   * @returns undefined: another hub is asked, and has time left
+   * @returns undefined while another hub still has time to take the room
    */
   next(ranked: readonly HubIdentity[], self: HubIdentity, nowMs: number): TakeoverStep | undefined {
     if (nowMs - this.#sinceMs >= ranked.length * rankMs) {

@@ -17,7 +17,7 @@ export interface BucketsOptions {
 /** A presence that is not renewed is removed after it, in case a hub never removes its own. */
 const presenceTtlMs = 60_000;
 
-/** The buckets of a cluster; makes those that do not exist. */
+/** The buckets of a cluster; creates missing ones. */
 export async function openBuckets(
   client: NatsClient,
   { prefix, storage = "file", replicas = defaultReplicas(client) }: BucketsOptions,

@@ -7,7 +7,7 @@ export interface RoomKey {
   /** of its holder */
   readonly name: string;
   readonly may: readonly KeyRight[];
-  /** those that its holder may use; undefined for all */
+  /** the models that its holder may use; undefined for all */
   readonly models: readonly string[] | undefined;
   /** undefined for any number */
   readonly requestsPerMinute: number | undefined;

@@ -14,7 +14,7 @@ export interface Demand {
   readonly uses: number;
   /** the features that its sender requires, as bits */
   readonly requires: number;
-  /** those that its key permits; undefined for all */
+  /** the models that its key permits; undefined for all */
   readonly models: readonly string[] | undefined;
 }
 

@@ -98,7 +98,7 @@ export interface EntryPlacesDeps {
 /** At a hub that clients and agents reach: requests go to the homes of their rooms. */
 export class EntryPlaces implements RoomPlaces {
   readonly #deps: EntryPlacesDeps;
-  /** requests that are piped, without those that last */
+  /** piped requests that end by themselves */
   readonly #underWay = new Set<IncomingMessage>();
   #whenEmpty: (() => void) | undefined;
 

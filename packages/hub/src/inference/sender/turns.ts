@@ -15,7 +15,7 @@ export class Turns<Entry extends TurnTaker> {
   readonly #first: Entry[] = [];
   readonly #addresses = new TurnOrder<TurnOrder<Entry[]>>();
 
-  /** @param running - the holders of what it waits for: their address and person come behind those that hold nothing */
+  /** @param running - the holders of the slots it waits for: senders that hold none come before them */
   add(entry: Entry, running: readonly TurnTaker[]): void {
     const { address, person } = entry;
     const near = running.filter((one) => one.address === address);

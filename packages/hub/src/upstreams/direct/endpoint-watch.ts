@@ -44,17 +44,13 @@ export class EndpointWatch {
     this.#options = options;
   }
 
-  /** Probes a participant's endpoint while there is a reason to. */
-  add(participant: Participant): void {
-    this.#watch(participant);
-  }
-
   /** Probes the endpoint at least once. */
   lookSoon(participant: Participant): void {
-    this.#watch(participant).isLookWanted = true;
+    this.add(participant).isLookWanted = true;
   }
 
-  #watch(participant: Participant): Watched {
+  /** Probes a participant's endpoint while there is a reason to. */
+  add(participant: Participant): Watched {
     const known = this.#watched.get(participant);
     if (known !== undefined) return known;
     const watched: Watched = {

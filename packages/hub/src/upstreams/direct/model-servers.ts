@@ -1,5 +1,10 @@
 import type { World } from "@roomhub/protocol";
-import { ModelServer, type ProviderClient, type ProviderSink } from "@roomhub/provider";
+import {
+  ModelServer,
+  PassingSink,
+  type ProviderClient,
+  type ProviderSink,
+} from "@roomhub/provider";
 import type { Participant } from "../../domain/participant.ts";
 import type { DirectReport } from "../../domain/path-reports.ts";
 import type {
@@ -129,37 +134,24 @@ export class DirectUpstream implements Upstream {
 }
 
 /** Notes on the side whether the endpoint responds at all. */
-class WatchedSink implements ProviderSink {
-  readonly #sink: ProviderSink;
+class WatchedSink extends PassingSink {
   readonly #onResponse: () => void;
   readonly #onUnreachable: (reason: string) => void;
 
   constructor(sink: ProviderSink, onResponse: () => void, onUnreachable: (reason: string) => void) {
-    this.#sink = sink;
+    super(sink);
     this.#onResponse = onResponse;
     this.#onUnreachable = onUnreachable;
   }
 
-  onHead(head: Parameters<ProviderSink["onHead"]>[0]): void {
-    this.#sink.onHead(head);
+  override onHead(head: Parameters<ProviderSink["onHead"]>[0]): void {
+    super.onHead(head);
     // After the head has changed the verdict, and before its request is routed again at the end of the body.
     this.#onResponse();
   }
 
-  onData(chunk: Buffer): boolean {
-    return this.#sink.onData(chunk);
-  }
-
-  onEnd(): void {
-    this.#sink.onEnd();
-  }
-
-  onFailure(failure: Parameters<ProviderSink["onFailure"]>[0]): void {
+  override onFailure(failure: Parameters<ProviderSink["onFailure"]>[0]): void {
     if (failure.code === "provider_unreachable") this.#onUnreachable(failure.message);
-    this.#sink.onFailure(failure);
-  }
-
-  onClosed(): void {
-    this.#sink.onClosed();
+    super.onFailure(failure);
   }
 }
