@@ -1,4 +1,4 @@
-import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
+import { errorFromResponse, HubUnreachableError, type Invite } from "@roomhub/client";
 import { isClientName, NAME_KEY_PREFIX, percentDecoded } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
@@ -109,17 +109,26 @@ async function send(
     surface === "chat"
       ? { messages, stream_options: { include_usage: true } }
       : { input: messages };
-  const name = isClientName(as) ? { authorization: `Bearer ${NAME_KEY_PREFIX}${as}` } : {};
+  const headers = {
+    ...(isClientName(as) && { authorization: `Bearer ${NAME_KEY_PREFIX}${as}` }),
+    ...(session !== undefined && { "x-session-id": session }),
+  };
+  const body = { model, stream: true, ...input, ...fields };
+  return requestStream(context, { hubUrl, room }, { path, headers, body }, signal);
+}
+
+/** Requests a streamed response from a room. @throws HubUnreachableError, the signal's reason */
+export async function requestStream(
+  context: CliContext,
+  { hubUrl, room }: Invite,
+  { path, headers, body }: { path: string; headers: Record<string, string>; body: object },
+  signal: AbortSignal,
+): Promise<Response> {
   try {
     return await context.fetch(`${context.createClient(hubUrl).baseUrl(room)}/${path}`, {
       method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "text/event-stream",
-        ...name,
-        ...(session === undefined ? {} : { "x-session-id": session }),
-      },
-      body: JSON.stringify({ model, stream: true, ...input, ...fields }),
+      headers: { "content-type": "application/json", accept: "text/event-stream", ...headers },
+      body: JSON.stringify(body),
       signal,
     });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { timeoutSignal } from "@roomhub/protocol";
-import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
-import { hubHeader } from "../chat/request-answer.ts";
+import { errorFromResponse } from "@roomhub/client";
+import { hubHeader, requestStream } from "../chat/request-answer.ts";
 import { loadSentence } from "../terminal/load-text.ts";
 import { duration, safe } from "../terminal/text.ts";
 import {
@@ -90,41 +90,24 @@ async function explainTimeout(exam: Examination): Promise<Finding | undefined> {
 const fewTokens = [{ max_tokens: 32 }, { max_completion_tokens: 32 }];
 
 async function sendRequest(
-  exam: Examination,
+  { context, hubUrl, model }: Examination,
   code: string,
   signal: AbortSignal,
 ): Promise<{ response: Response; startMs: number }> {
-  const url = `${exam.context.createClient(exam.hubUrl).baseUrl(code)}/chat/completions`;
+  const path = "chat/completions";
+  const messages = [{ role: "user", content: "Count from one to twenty, in words." }];
   let refusal: Error | undefined;
   for (const limit of fewTokens) {
-    const startMs = exam.context.world.wallMs();
-    const response = await post(exam, url, limit, signal);
+    const startMs = context.world.wallMs();
+    const body = { model, stream: true, messages, ...limit };
+    const request = { path, headers: {}, body };
+    const response = await requestStream(context, { hubUrl, room: code }, request, signal);
     if (response.ok) return { response, startMs };
     const text = await response.text();
     refusal = errorFromResponse(response, text);
     if (response.status !== 400 || !text.includes("max_completion_tokens")) break;
   }
   throw refusal;
-}
-
-async function post(
-  { context, hubUrl, model }: Examination,
-  url: string,
-  limit: object,
-  signal: AbortSignal,
-): Promise<Response> {
-  const messages = [{ role: "user", content: "Count from one to twenty, in words." }];
-  try {
-    return await context.fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "text/event-stream" },
-      body: JSON.stringify({ model, stream: true, messages, ...limit }),
-      signal,
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new HubUnreachableError(hubUrl, error);
-  }
 }
 
 async function endOf(

@@ -1,5 +1,9 @@
 import type { JsonObject } from "@roomhub/protocol";
-import type { ChatAttachment, ChatPart } from "../../translation/chat/chat-message.ts";
+import {
+  type ChatAttachment,
+  type ChatPart,
+  joinedText,
+} from "../../translation/chat/chat-message.ts";
 import {
   isAbsent,
   noCounterpart,
@@ -52,20 +56,6 @@ export function unknownBlock(type: string, path: string): Error {
     `${path}.type`,
     "Send text, images, text documents, tool calls and their results.",
   );
-}
-
-/** Text alone becomes a plain string: many model servers accept nothing else. */
-export function chatContent(parts: readonly ChatPart[]): string | readonly ChatPart[] {
-  return parts.every((part) => part.type === "text") ? textOf(parts) : parts;
-}
-
-/** Joins blocks with line breaks. */
-export function textOf(parts: readonly ChatPart[]): string {
-  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-}
-
-export function attachmentsOf(parts: readonly ChatPart[]): ChatAttachment[] {
-  return parts.filter((part) => part.type !== "text");
 }
 
 function readImage(block: JsonObject, path: string): ChatAttachment {
@@ -150,6 +140,6 @@ export function readReminder(content: unknown, path: string): ChatPart {
 function readTexts(content: unknown, path: string): string[] {
   return readBlocks(content, path).map((placed) => {
     if (placed.type !== "text") throw unknownBlock(placed.type, placed.path);
-    return textOf(userParts(placed));
+    return joinedText(userParts(placed));
   });
 }

@@ -1,5 +1,12 @@
 import type { JsonObject } from "@roomhub/protocol";
-import type { ChatMessage, ChatPart, ChatToolCall } from "../../translation/chat/chat-message.ts";
+import {
+  attachmentsOf,
+  chatContent,
+  type ChatMessage,
+  type ChatPart,
+  type ChatToolCall,
+  joinedText,
+} from "../../translation/chat/chat-message.ts";
 import {
   objectAt,
   quoted,
@@ -12,10 +19,7 @@ import {
 } from "../../translation/read-field.ts";
 import type { ToolNaming } from "../../translation/tool-naming.ts";
 import {
-  attachmentsOf,
-  chatContent,
   readBlocks,
-  textOf,
   userParts,
   type PlacedBlock,
   unknownBlock,
@@ -193,7 +197,7 @@ function userMessages({ results, parts }: UserTurn, before: Turn | undefined): C
     const result = byId.get(id);
     if (result === undefined) continue;
     const prefix = result.isError ? "Error: " : "";
-    const content = prefix + textOf(result.parts);
+    const content = prefix + joinedText(result.parts);
     messages.push({ role: "tool", tool_call_id: call.id, content });
     attachments.push(...attachmentsOf(result.parts));
   }

@@ -1,5 +1,11 @@
 import type { JsonObject } from "@roomhub/protocol";
-import type { ChatAttachment, ChatPart } from "../../translation/chat/chat-message.ts";
+import {
+  attachmentsOf,
+  type ChatAttachment,
+  chatContent,
+  type ChatPart,
+  joinedText,
+} from "../../translation/chat/chat-message.ts";
 import {
   isAbsent,
   noCounterpart,
@@ -10,19 +16,15 @@ import {
   wrongType,
 } from "../../translation/read-field.ts";
 
-/** Between parts that become one string. */
-const betweenParts = "\n";
-
 /**
- * Content of a user message. Pure text becomes a plain string: many model servers take nothing else.
+ * Content of a user message.
  *
  * @param content - string or array of Responses content parts
  * @throws UntranslatableError for parts chat does not know
  */
 export function userContent(content: unknown, path: string): string | readonly ChatPart[] {
   if (typeof content === "string") return content;
-  const parts = readParts(content, path);
-  return parts.every((part) => part.type === "text") ? joined(parts) : parts;
+  return chatContent(readParts(content, path));
 }
 
 /** Content of a system or assistant message, which in chat is text only. */
@@ -30,7 +32,7 @@ export function textContent(content: unknown, path: string): string {
   if (typeof content === "string") return content;
   const parts = readParts(content, path);
   const index = parts.findIndex((part) => part.type !== "text");
-  if (index === -1) return joined(parts);
+  if (index === -1) return joinedText(parts);
   throw noCounterpart(
     "Anything but text in a message that is not the user's",
     `${path}[${index}].type`,
@@ -45,7 +47,7 @@ export function toolOutput(
 ): { text: string; attachments: readonly ChatAttachment[] } {
   if (typeof output === "string") return { text: output, attachments: [] };
   const parts = readParts(output, path);
-  return { text: joined(parts), attachments: parts.filter((part) => part.type !== "text") };
+  return { text: joinedText(parts), attachments: attachmentsOf(parts) };
 }
 
 /** The text of a `content` or `summary` list of a reasoning item. */
@@ -54,10 +56,6 @@ export function reasoningTexts(parts: readonly unknown[], path: string): string[
     const partPath = `${path}[${index}]`;
     return requiredString(objectAt(entry, partPath), "text", partPath);
   });
-}
-
-function joined(parts: readonly ChatPart[]): string {
-  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(betweenParts);
 }
 
 function readParts(content: unknown, path: string): ChatPart[] {

@@ -32,6 +32,20 @@ export type ChatAttachment =
       };
     };
 
+/** Text alone becomes a plain string: many model servers accept nothing else. */
+export function chatContent(parts: readonly ChatPart[]): string | readonly ChatPart[] {
+  return parts.every((part) => part.type === "text") ? joinedText(parts) : parts;
+}
+
+/** The text of all parts, with line breaks between them. */
+export function joinedText(parts: readonly ChatPart[]): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+export function attachmentsOf(parts: readonly ChatPart[]): ChatAttachment[] {
+  return parts.filter((part) => part.type !== "text");
+}
+
 /** The fields that servers use for a model's reasoning. A server that uses both sends the same text twice. */
 export type ReasoningField = "reasoning_content" | "reasoning";
 
