@@ -344,6 +344,16 @@ test("what finishes at a hub that gave the room away is found by way of the next
   expect(it.next.isOpen).toBe(true);
 });
 
+test("the end of a response goes on to a hub that gave the room away, though its connection broke before", async () => {
+  await using it = await handedOver();
+  it.hub.resumable = it.home.resumable;
+  it.home.failUpgradeWith = () => 503;
+  it.home.cut();
+  it.response?.end("two");
+  await it.running.closed;
+  expect(it.running.body).toBe("one two");
+});
+
 test("what is lost at a hub that gave the room away takes no tunnel's place", async () => {
   await using it = await handedOver();
   it.home.resumable.clear();

@@ -147,6 +147,11 @@ export class AgentSession {
     return this.#link.streams.size;
   }
 
+  /** Every response is complete, and the requester has acknowledged all of it, where it acknowledges. */
+  get isDone(): boolean {
+    return this.activeStreams === 0 && this.#link.isAcknowledged;
+  }
+
   /** The connection is lost, and the streams wait for another one. */
   get isInterrupted(): boolean {
     return this.#link.isInterrupted;

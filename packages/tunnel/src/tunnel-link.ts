@@ -139,6 +139,11 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     return this.#messages.isCongested;
   }
 
+  /** The other end has acknowledged what this end sent; also where it acknowledges nothing. */
+  get isAcknowledged(): boolean {
+    return this.#messages.isAcknowledged;
+  }
+
   /** Whether both ends resume is known with HELLO. */
   agreeToResume(isAgreed: boolean): void {
     this.#messages.agree(isAgreed);

@@ -25,14 +25,14 @@ export class RetiredTunnels {
   }
 
   /**
-   * @param isConnected - elsewhere: a retired tunnel without streams is no longer needed
+   * @param isConnected - elsewhere: a retired tunnel that is done is no longer needed
    * @param hubUrl - a hub that leads to the one with an interrupted session; undefined for none
    */
   tick(nowMs: number, isConnected: boolean, hubUrl: URL | undefined): void {
     for (const retired of this.#all) {
       const { tunnel, waiting, isDialling } = retired;
       waiting?.tick(nowMs);
-      const isOver = isConnected && (waiting ?? tunnel).activeStreams === 0;
+      const isOver = isConnected && (waiting ?? tunnel).isDone;
       if (isOver || waiting?.isInterrupted === false || (waiting && hubUrl === undefined))
         this.#close(retired);
       else if (waiting === undefined || isDialling) tunnel.tick(nowMs);

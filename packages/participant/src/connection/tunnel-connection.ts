@@ -119,6 +119,11 @@ export class TunnelConnection {
     return this.#session?.activeStreams ?? 0;
   }
 
+  /** Every response is complete, and the hub has acknowledged all of it, where it acknowledges. */
+  get isDone(): boolean {
+    return this.#session?.isDone ?? true;
+  }
+
   /** @param nowMs - on a clock that counts the time that this machine slept */
   tick(nowMs: number): void {
     if (this.#phase.kind !== "open") return;

@@ -67,6 +67,11 @@ export class Messages implements MessageSink {
     return this.#log;
   }
 
+  /** The other end has acknowledged what this end sent, as far as that is kept. */
+  get isAcknowledged(): boolean {
+    return this.#log?.isEmpty !== false;
+  }
+
   /** Both ends offer to resume, and what this end sent is kept until it is acknowledged. */
   get mayResume(): boolean {
     return this.#isAgreed && !this.#hasStoppedKeeping;
