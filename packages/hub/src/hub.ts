@@ -141,7 +141,7 @@ function createBasis(options: HubOptions) {
     keyedHash: createKeyedHash(
       secret === undefined ? world.randomBytes(32) : fingerprintKey(secret),
     ),
-    rooms: new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log),
+    rooms: new RoomKeeper({ store, registry, roomPasswords, passwordKeeper, log }),
     queues: new RoomQueues(limits.queuePerRoom),
     inFlight: new InFlight(),
     tunnels: new TunnelRegistry(),

@@ -49,7 +49,9 @@ function keeping(store: NotedStore) {
   const passwords = new Map<string, RoomPassword>();
   const lines: string[] = [];
   const log = createLog("text", (line) => lines.push(String(line)));
-  const keeper = new RoomKeeper(store, registry, passwords, createPasswordKeeper(systemWorld), log);
+  const passwordKeeper = createPasswordKeeper(systemWorld);
+  const deps = { store, registry, roomPasswords: passwords, passwordKeeper, log };
+  const keeper = new RoomKeeper(deps);
   return { keeper, registry, passwords, lines };
 }
 

@@ -9,31 +9,25 @@ import {
   storedRoomOf,
 } from "./storage/room-store.ts";
 
+interface RoomKeeperDeps {
+  store: RoomStore;
+  registry: Registry;
+  roomPasswords: Map<string, RoomPassword>;
+  passwordKeeper: PasswordKeeper;
+  log: Log;
+}
+
 /** Keeps the rooms of a registry in a store: read once at the start, written whenever they change. Contract §1. */
 export class RoomKeeper {
-  readonly #store: RoomStore;
-  readonly #registry: Registry;
-  readonly #passwords: Map<string, RoomPassword>;
-  readonly #passwordKeeper: PasswordKeeper;
-  readonly #log: Log;
+  readonly #deps: RoomKeeperDeps;
   #isLoaded = false;
   /** the last write, running or waiting */
   #last: Promise<void> = Promise.resolve();
   /** the write that has not read the rooms yet */
   #waiting: Promise<void> | undefined;
 
-  constructor(
-    store: RoomStore,
-    registry: Registry,
-    passwords: Map<string, RoomPassword>,
-    passwordKeeper: PasswordKeeper,
-    log: Log,
-  ) {
-    this.#store = store;
-    this.#registry = registry;
-    this.#passwords = passwords;
-    this.#passwordKeeper = passwordKeeper;
-    this.#log = log;
+  constructor(deps: RoomKeeperDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -41,17 +35,17 @@ export class RoomKeeper {
    * cannot be checked
    */
   async load(): Promise<void> {
-    const all = await this.#store.load();
+    const all = await this.#deps.store.load();
     const loaded = all.map((stored) => ({
       room: roomFromStored(stored),
       password:
         stored.passwordDigest === undefined
           ? undefined
-          : this.#passwordKeeper.fromStored(stored.passwordDigest),
+          : this.#deps.passwordKeeper.fromStored(stored.passwordDigest),
     }));
     for (const { room, password } of loaded) {
-      this.#registry.addRoom(room);
-      if (password !== undefined) this.#passwords.set(room.code, password);
+      this.#deps.registry.addRoom(room);
+      if (password !== undefined) this.#deps.roomPasswords.set(room.code, password);
     }
     this.#isLoaded = true;
   }
@@ -89,23 +83,23 @@ export class RoomKeeper {
 
   async close(): Promise<void> {
     await this.save();
-    await this.#store.close();
+    await this.#deps.store.close();
   }
 
   async #write(): Promise<void> {
     try {
       const rooms = this.#snapshot();
-      await this.#store.save(rooms);
-      for (const room of rooms) noteStored(this.#registry.findRoom(room.code), room);
+      await this.#deps.store.save(rooms);
+      for (const room of rooms) noteStored(this.#deps.registry.findRoom(room.code), room);
     } catch (error) {
-      this.#log.bug("rooms could not be saved", error);
+      this.#deps.log.bug("rooms could not be saved", error);
     }
   }
 
   /** Without protected rooms whose digest is still being made: they would come back without protection. */
   #snapshot(): StoredRoom[] {
-    return [...this.#registry.allRooms()]
-      .filter((room) => !room.isPasswordProtected || this.#passwords.has(room.code))
-      .map((room) => storedRoomOf(room, this.#passwords.get(room.code)?.stored));
+    return [...this.#deps.registry.allRooms()]
+      .filter((room) => !room.isPasswordProtected || this.#deps.roomPasswords.has(room.code))
+      .map((room) => storedRoomOf(room, this.#deps.roomPasswords.get(room.code)?.stored));
   }
 }

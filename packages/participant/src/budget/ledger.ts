@@ -92,11 +92,7 @@ export class Ledger {
 
   #append(nowMs: number, entry: LedgerEntry): void {
     this.#unwritten.push(encodeEntry(entry));
-    this.#turnDay(nowMs);
-    this.#withFile((file) => {
-      this.#flush(file);
-      this.#read(file);
-    });
+    this.sums(nowMs);
   }
 
   #flush(file: number): void {
