@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { sendBytes } from "../support/clients/raw-http.ts";
 import { connectResponses } from "../support/clients/responses-client.ts";
 import { userSays } from "../support/clients/openai-client.ts";
+import { joinTunnel } from "../support/hub/joining.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { startRoutedProvider } from "../support/providers/routed-provider.ts";
@@ -35,7 +36,7 @@ function roomAt(
 ) {
   const headers = { authorization: `Bearer ${values.ada}` };
   return {
-    ...{ path, headers, hostToken },
+    ...{ path, headers, hostToken, hostKey: values.host },
     at: (other: TestHub) => roomAt(other, path, hostToken, values),
     /** @returns the response to a request whose body does not come */
     sendHead: () => {
@@ -137,6 +138,37 @@ test("requests beyond the limit of a key are refused before their body is read, 
   await using socket = await connectResponses(url, { headers: room.headers });
   const turn = await socket.turn({ model: "*", input: "hi" });
   expect(turn.at(-1)).toMatchObject({ status: 429, error: { code: "key_limit_reached" } });
+});
+
+test("a participant that is for some keys serves those alone, whatever the hub sends it", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const room = await roomWithKey(hub, {});
+  const code = room.path.split("/").at(-1) ?? "";
+  const wishes = { endpoint: provider.url, key: room.hostKey };
+  await using _bobs = await joinTunnel(hub, code, { ...wishes, id: "bobs", only: ["Bob"] });
+  for (const model of ["*", "bobs", "fake-model"]) {
+    expect(await errorOf(await room.chat(model))).toMatchObject({ 0: 403, 1: "not_allowed" });
+  }
+  expect(await room.get("/v1/models")).toMatchObject({ data: [] });
+  await using _adas = await joinTunnel(hub, code, { ...wishes, id: "adas", only: ["Ada"] });
+  for (const model of ["*", "adas", "fake-model"]) {
+    const response = await room.chat(model);
+    const by = response.headers.get("x-roomhub-participant");
+    expect([model, response.status, by]).toEqual([model, 200, "adas"]);
+    await response.arrayBuffer();
+  }
+  // A hub that knows of no such choice is refused by the agent itself.
+  await using open = await startTestHub();
+  const lab = await open.client.createRoom({ name: "lab" });
+  await using _there = await joinTunnel(open, lab.room.code, { ...wishes, only: ["ada"] });
+  const chat = (name: string) =>
+    open.fetch(`/rooms/${lab.room.code}/v1/chat/completions`, {
+      json: { model: "*", messages: userSays("hi") },
+      headers: { authorization: `Bearer as-${name}` },
+    });
+  expect((await chat("eve")).status).toBe(429);
+  expect((await chat("ada")).status).toBe(200);
 });
 
 /** What the host's list says of the key of ada. */

@@ -60,6 +60,8 @@ export interface ParticipantOptions {
   onClientKey?: ((clientKey: string) => void) | undefined;
   /** It leaves requests for any participant to the others, as long as one of them can serve them. Default false. */
   standIn?: boolean | undefined;
+  /** Names of keys: it serves their requests alone, and refuses those of others. In a closed room. Default: all. */
+  only?: readonly string[] | undefined;
   /** Credentials that stay on this machine: added to provider calls, never sent to the hub; they override the hub's. */
   headers?: Record<string, string> | undefined;
   /** Sent to the hub, which adds them to each request. */
@@ -171,6 +173,7 @@ function readEndpointOptions(
       ...(options.context === undefined ? {} : { context: options.context }),
       ...(options.ownFirst === true ? { ownFirst: true } : {}),
       ...(options.standIn === true ? { standIn: true } : {}),
+      ...(options.only === undefined ? {} : { only: [...options.only] }),
       ...(options.authHeaders === undefined ? {} : { authHeaders }),
       transport: "tunnel",
     },

@@ -123,6 +123,7 @@ class TunnelParticipant implements Participant {
   #createDeps(headers: Record<string, string>, budget: Budget | undefined): ServeDeps {
     const { baseUrl, endpointSlots, hubUrl, room, joinRequest, world } = this.#settings;
     const { localHeaders, isMetered, countsTokens } = this.#settings;
+    const { only } = this.#settings.joinRequest;
     const served = this.#served;
     const seat = endpointSlots.open(baseUrl, `${hubUrl} ${room}`, () => {
       const { maxConcurrency = 0 } = joinRequest.config ?? {};
@@ -130,6 +131,7 @@ class TunnelParticipant implements Participant {
     });
     return {
       ...{ seat, world, isMetered, countsTokens, budget, server: served.server },
+      only: only && new Set(only.map((name) => name.toLowerCase())),
       takesBack: () => this.#hub.hasHome,
       get model() {
         return served.name;

@@ -51,6 +51,8 @@ export interface ServeDeps {
   running: Set<{ view: () => RunningRequest }>;
   /** undefined when nothing is limited */
   budget: Budget | undefined;
+  /** names of the keys that it serves, in lower case; undefined for all */
+  only: ReadonlySet<string> | undefined;
   notify: (notice: ParticipantNotice) => void;
 }
 
@@ -91,6 +93,11 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
     const reason = "requests of other rooms take all slots of the model server";
     return refused(request, deps, { status: 429, code: "busy", reason });
   }
+  if (method === "POST" && !isServed(request, deps)) {
+    const message = "This participant serves the holders of other keys alone.";
+    sendRefusal(request, { message, retryAfterSeconds: 60, tokens: undefined }, "person");
+    return refused(request, deps, { status: 429, code: "refused", reason: message });
+  }
   // Lists and stored responses cost nothing.
   if (deps.budget === undefined || method !== "POST") return new ServedRequest(request, deps);
   const refusal = deps.budget.admit();
@@ -109,9 +116,18 @@ function sendBusy({ responder }: IncomingRequest): void {
   responder.end();
 }
 
-function sendRefusal({ head, responder }: IncomingRequest, refusal: BudgetRefusal): void {
+/** A hub does not send it requests of others: this is for one that does. */
+function isServed({ head }: IncomingRequest, { heads, only }: ServeDeps): boolean {
+  return only === undefined || only.has(heads.clientOf(head)?.id.toLowerCase() ?? "");
+}
+
+function sendRefusal(
+  { head, responder }: IncomingRequest,
+  refusal: BudgetRefusal,
+  kind: "budget" | "person" = "budget",
+): void {
   const surface = SURFACES.find(({ path }) => head.path === `/${path}`);
-  responder.head({ status: 429, headers: refusalHeaders(refusal), refusal: "budget" });
+  responder.head({ status: 429, headers: refusalHeaders(refusal), refusal: kind });
   responder.write(refusalBody(refusal, surface?.errorShape ?? "openai"));
   responder.end();
 }

@@ -143,6 +143,8 @@ export const ParticipantSummary = z.object({
   liveness: Liveness.optional(),
   /** true: requests for any participant go to the others while one of them can serve; absent otherwise */
   standIn: z.boolean().optional(),
+  /** names of the keys whose requests it serves in a closed room; absent for all */
+  only: z.array(z.string()).optional(),
   /** models that its server has loaded now, at most 64; absent when the server does not report them */
   loadedModels: z.array(z.string()).optional(),
   /** absent while nothing is known; one that is `trained` says only what the model could have */

@@ -151,6 +151,8 @@ export function createRequestSchemas(limits: Limits) {
       ownFirst: z.boolean().optional(),
       /** It leaves requests for any participant to the others. Contract §3, "Stand-ins" */
       standIn: z.boolean().optional(),
+      /** names of the keys whose requests it serves in a closed room. Contract §9 */
+      only: z.array(z.string().refine(isClientName)).min(1).max(maxKeyModels).optional(),
       ...optionalFields(limits),
     }),
     /** `PUT /v1/rooms/:code/participants/:id` of an existing one: any subset, `null` clears. Contract §1. */

@@ -1,4 +1,6 @@
-import { type Command, Option } from "commander";
+import type { Invite } from "@roomhub/client";
+import { isClientName } from "@roomhub/protocol";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
@@ -54,6 +56,7 @@ export interface JoinOptionValues
   id?: string;
   nickname?: string;
   ownFirst?: boolean;
+  only?: string[];
   tunnelMask?: "auto" | "none";
   specs?: Record<string, unknown>;
   config?: Record<string, unknown>;
@@ -104,6 +107,11 @@ export function addJoinOptions(command: Command): Command {
     .option("--nickname <name>", "name shown to others (default: your user name)");
   return addBudgetOptions(addServingOptions(addAuthHeaderOptions(addHeaderOptions(command))))
     .option("--own-first", "serve your own requests before those of others that wait")
+    .option(
+      "--only <names>",
+      "in a closed room: serve the holders of these keys alone",
+      namesArgument,
+    )
     .option("--specs <json>", "machine details shown to others", jsonObjectArgument)
     .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument)
     .addOption(
@@ -152,6 +160,7 @@ async function resolveParticipants(
   const named = { given: where.room?.trim(), hubUrl: where.hubUrl };
   const invite = await chooseRoom(context, named, interactivity);
   const room = await queryRoom(context, invite, password, interactivity);
+  if (options.only !== undefined && room.isOpen) throw onlyInClosed(context, invite);
   if (!interactivity.isQuiet) void reportNewerHub(context, invite);
 
   const say = (line: string) => {
@@ -181,9 +190,7 @@ async function resolveParticipants(
       model,
       endpoint,
       ...{ password: room.password, key, context: options.context },
-      ownFirst,
-      tunnelMask,
-      specs,
+      ...{ ownFirst, only: options.only, tunnelMask, specs },
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,
       authHeaders,
@@ -194,6 +201,19 @@ async function resolveParticipants(
       followModel: requested.models.length === 0 && models.length === 1,
     };
   });
+}
+
+function onlyInClosed({ commandName }: CliContext, { room }: Invite): UsageError {
+  return new UsageError(
+    `Room ${safe(room)} is open, where names are claims: close it (${commandName} room close ${safe(room)}), or leave out --only`,
+  );
+}
+
+/** @throws InvalidArgumentError */
+function namesArgument(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.every(isClientName)) return names;
+  throw new InvalidArgumentError("Use names of keys with commas between them, like ada,bob.");
 }
 
 /** What can be said of the options before anything starts. @throws UsageError */

@@ -12,6 +12,7 @@ export interface RoomFacts {
   password: string | undefined;
   /** ids of connected participants */
   connected: ReadonlySet<string>;
+  isOpen: boolean;
 }
 
 /**
@@ -36,6 +37,7 @@ export async function queryRoom(
     const isMissing = room.passwordProtected && password === undefined;
     return {
       name: room.name,
+      isOpen: room.closed !== true,
       password: isMissing ? await askPassword(context, invite.room, interactivity) : password,
       connected: connectedIds(await client.listParticipants(invite.room)),
     };
@@ -43,7 +45,7 @@ export async function queryRoom(
     if (error instanceof RoomhubError && error.code === "room_not_found") {
       throw await explainUnknownRoom(context, invite, error);
     }
-    const facts = { name: undefined, password, connected: new Set<string>() };
+    const facts = { name: undefined, password, connected: new Set<string>(), isOpen: false };
     if (password !== undefined && isRoomhubError(error, "invalid_api_key")) return facts;
     if (!(error instanceof HubUnreachableError)) throw error;
     if (!hasProxy(context.env)) throw unreachableHub(context, error);

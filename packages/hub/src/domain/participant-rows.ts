@@ -62,6 +62,7 @@ function sourcesOf(participant: Participant): unknown[] {
     participant.agentId,
     participant.liveness,
     participant.isStandIn,
+    participant.only,
     presence.joinedAt,
     paths.tunnel,
     paths.tunnelProblem,

@@ -55,6 +55,8 @@ export interface Registration {
   declaredContext: number | undefined;
   /** It leaves requests for any participant to other participants, see `isLeftToOthers`. */
   isStandIn: boolean;
+  /** names of the keys whose requests it serves in a closed room, in lower case; undefined for all */
+  only: readonly string[] | undefined;
   registrant: Registrant;
   tokenDigest: Uint8Array;
   /** SHA-256 of the secret that it shares with other participants of the same model server; undefined for none */

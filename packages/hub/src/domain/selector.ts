@@ -4,7 +4,7 @@ import { exactFirst } from "./placement/serving-index.ts";
 import { withBar } from "./needs/bar.ts";
 import { canServe, hasRequired } from "./needs/can-serve.ts";
 import { requiredWords } from "./needs/abilities.ts";
-import { type Demand, isPermitted } from "./needs/demand.ts";
+import { isPermitted, type Permits } from "./needs/demand.ts";
 import { capabilityOf, type Participant } from "./participant.ts";
 import { isFull } from "./slots.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
@@ -139,17 +139,17 @@ function having(room: Room, { protocol, demand }: SelectionQuery): string {
 }
 
 /** The request selects none of the models that its key is for. Contract §9. */
-function notPermitted(
-  room: Room,
-  { selector, demand: { models = [] } }: SelectionQuery,
-): Selection {
+function notPermitted(room: Room, { selector, demand: { models } }: SelectionQuery): Selection {
   const wanted =
     selector.kind === "model" ? selector.model : selector.kind === "name" && selector.name;
   const who = wanted === false ? "No participant" : JSON.stringify(wanted.slice(0, 256));
   return {
     kind: "refused",
     code: "not_allowed",
-    message: `This key permits ${listed(models, 16)} in room ${room.code}. ${who} serves none of them.`,
+    message:
+      models === undefined
+        ? `${who === "No participant" ? who : `No participant for ${who}`} serves the holder of this key in room ${room.code}.`
+        : `This key permits ${listed(models, 16)} in room ${room.code}. ${who} serves none of them.`,
     hint: `List what it permits: roomhub models ${room.code}`,
     refusals: [],
   };
@@ -223,7 +223,7 @@ function unreachable(
 }
 
 /** The participants that a request may know of. */
-export function permittedIn({ participants }: Room, demand: Pick<Demand, "models">): Participant[] {
+export function permittedIn({ participants }: Room, demand: Permits): Participant[] {
   return [...participants.values()].filter((one) => isPermitted(one, demand));
 }
 

@@ -39,6 +39,7 @@ export function storedRegistrationOf(
     liveness: participant.liveness,
     declaredContext: participant.declaredContext,
     isStandIn: participant.isStandIn,
+    only: participant.only,
     registrant: { ...registrant, computer: undefined },
     tokenDigest: participant.tokenDigest,
     clientKeyDigest: participant.clientKeyDigest,

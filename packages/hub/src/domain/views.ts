@@ -11,7 +11,7 @@ import type {
 import { isConnected, type Participant } from "./participant.ts";
 import { doubtOf, isRoutable, loadingOf, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
-import { type Demand, noDemand } from "./needs/demand.ts";
+import { noDemand, type Permits } from "./needs/demand.ts";
 import { parseSelector, standInsLast } from "./selection-query.ts";
 import { matching, permittedIn } from "./selector.ts";
 import type { Alias } from "./aliases/alias-table.ts";
@@ -57,6 +57,7 @@ export function participantView(participant: Participant, nowMs: number): Partic
     ...(participant.agentId === undefined ? {} : { agentId: participant.agentId }),
     ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
     ...(participant.isStandIn ? { standIn: true } : {}),
+    ...(participant.only === undefined ? {} : { only: [...participant.only] }),
     ...(participant.learned.loadedModels === undefined
       ? {}
       : { loadedModels: [...participant.learned.loadedModels] }),
@@ -158,8 +159,6 @@ function contextNames(tokens: number): Partial<ModelEntry> {
     meta: { n_ctx: tokens },
   };
 }
-
-type Permits = Pick<Demand, "models">;
 
 /** @param permits - the models that are listed */
 export function modelViews(room: Room, nowMs: number, permits: Permits = noDemand): ModelEntry[] {

@@ -1,3 +1,4 @@
+import { permitsOfKey } from "../domain/keys/access.ts";
 import type { Participant } from "../domain/participant.ts";
 import { beginTrial, isLoading, loadingOf } from "../domain/readiness.ts";
 import type { Selection } from "../domain/selection-query.ts";
@@ -54,7 +55,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   constructor(deps: DispatchDeps, call: InferenceCall) {
     this.#deps = deps;
     this.#call = call;
-    this.#routing = new Routing(call.room, call.request, deps, call.access?.key?.models);
+    this.#routing = new Routing(call.room, call.request, deps, permitsOfKey(call.access?.key));
     this.#attempts = new Attempts(this, deps, call, this.#routing);
   }
 

@@ -6,7 +6,7 @@ import {
 } from "../domain/aliases/model-field.ts";
 import { isTight, withBar } from "../domain/needs/bar.ts";
 import { canServe, mayTruncate } from "../domain/needs/can-serve.ts";
-import { type Demand, mostBytesPerToken } from "../domain/needs/demand.ts";
+import { type Demand, mostBytesPerToken, noDemand, type Permits } from "../domain/needs/demand.ts";
 import { noteReadTokens, noteTokens } from "../domain/needs/model-facts.ts";
 import type { Participant } from "../domain/participant.ts";
 import { isLoading, isOverloaded, isRoutable } from "../domain/readiness.ts";
@@ -80,7 +80,7 @@ export class Routing implements SelectionQuery {
     room: Room,
     request: InferenceRequest,
     { random, nowMs, contextLearned }: RoutingDeps,
-    models?: readonly string[],
+    permits: Permits = noDemand,
   ) {
     this.#field = readModelField(room, request.selector);
     this.selector = this.#field.targets[0];
@@ -93,7 +93,7 @@ export class Routing implements SelectionQuery {
     this.#request = request;
     this.#contextLearned = contextLearned;
     this.isByAlias = this.#field.alias !== undefined;
-    this.demand = demandOf(request, () => this.#floorTokens, models);
+    this.demand = demandOf(request, () => this.#floorTokens, permits);
   }
 
   /** undefined until an attempt has failed without ending the request */
@@ -334,11 +334,11 @@ export class Routing implements SelectionQuery {
 function demandOf(
   request: InferenceRequest,
   floorTokens: () => number,
-  models: readonly string[] | undefined,
+  { models, holder }: Permits,
 ): Demand {
   const { outputTokens, uses, requires } = request;
   return {
-    ...{ outputTokens, uses, requires, models },
+    ...{ outputTokens, uses, requires, models, holder },
     get mostTokens() {
       return Math.max(floorTokens(), request.textBytes / mostBytesPerToken);
     },

@@ -1,5 +1,13 @@
 import { digestOf, isSameDigest } from "../credentials/tokens.ts";
-import { Access, type Holder, keyRefusal, mayDo, type Need } from "../domain/keys/access.ts";
+import {
+  Access,
+  type Holder,
+  keyRefusal,
+  mayDo,
+  type Need,
+  permitsOfKey,
+} from "../domain/keys/access.ts";
+import type { Permits } from "../domain/needs/demand.ts";
 import { type KeyVerdict, noteUse } from "../domain/keys/key-table.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
@@ -41,9 +49,9 @@ export function requireAccess(
   throw refused(context, room, "unknown", peer);
 }
 
-/** The models that its key permits; undefined for all. */
-export function modelsOf({ holder }: Partial<Pick<Peer, "holder">>): readonly string[] | undefined {
-  return holder?.kind === "key" ? holder.key.models : undefined;
+/** What the key of a request permits, or of a list. */
+export function permitsOf({ holder }: Partial<Pick<Peer, "holder">>): Permits {
+  return permitsOfKey(holder?.kind === "key" ? holder.key : undefined);
 }
 
 /** Access to a room that is open now. */

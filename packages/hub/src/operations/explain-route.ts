@@ -14,7 +14,7 @@ import {
 } from "../domain/aliases/model-field.ts";
 import { withBar } from "../domain/needs/bar.ts";
 import { canServe, mayTruncate } from "../domain/needs/can-serve.ts";
-import { type Demand, mostBytesPerToken, noDemand } from "../domain/needs/demand.ts";
+import { type Demand, mostBytesPerToken, noDemand, type Permits } from "../domain/needs/demand.ts";
 import { isFull } from "../domain/slots.ts";
 import { paceOf, type Participant } from "../domain/participant.ts";
 import {
@@ -54,8 +54,7 @@ interface Question {
   promptBytes: number;
   /** the features that its sender requires, as bits */
   requires: number;
-  /** the models that its sender's key permits; undefined for all */
-  models?: readonly string[] | undefined;
+  permits?: Permits | undefined;
   /** requests of the room that wait already */
   waiting: number;
 }
@@ -68,7 +67,7 @@ interface Question {
 export function explainRoute(
   context: OperationContext,
   code: string,
-  { model, protocol, session, promptBytes, requires, models, waiting }: Question,
+  { model, protocol, session, promptBytes, requires, permits, waiting }: Question,
 ): RouteExplanation {
   const { registry, limits, nowMs, keyedHash } = context;
   const room = registry.room(code);
@@ -76,7 +75,8 @@ export function explainRoute(
   const key = session === undefined ? undefined : keyedHash(`session ${room.code}`, session);
   const prompt = { session: key, borders: [], bytes: promptBytes };
   const tokens = promptBytes / mostBytesPerToken;
-  const demand = { ...noDemand, mostTokens: tokens, leastTokens: () => tokens, requires, models };
+  const sized = { mostTokens: tokens, leastTokens: () => tokens, requires };
+  const demand = { ...noDemand, ...sized, ...permits };
   const isByAlias = field.alias !== undefined;
   const queryFor = (target: Selector, isStrict = false): SelectionQuery => ({
     ...plainQuery(target, protocol, nowMs, prompt, demand),

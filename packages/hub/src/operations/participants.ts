@@ -22,8 +22,8 @@ import { plainQuery, standInsLast } from "../domain/selection-query.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
 import { permittedIn } from "../domain/selector.ts";
-import { isPermitted, noDemand } from "../domain/needs/demand.ts";
-import { modelsOf } from "./access.ts";
+import { isPermitted, noDemand, type Permits } from "../domain/needs/demand.ts";
+import { permitsOf } from "./access.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { endReturn, requireComplete } from "./homes/returning.ts";
@@ -53,10 +53,7 @@ export function listParticipantsAsJson(
   const { registry, nowMs, participantRows } = context;
   const now = nowMs();
   const room = registry.room(code);
-  return participantRows.listOf(
-    standInsLast(room, permittedIn(room, { models: modelsOf(peer) }), now),
-    now,
-  );
+  return participantRows.listOf(standInsLast(room, permittedIn(room, permitsOf(peer)), now), now);
 }
 
 /** The public view of a participant now. */
@@ -73,7 +70,7 @@ export function getParticipant(
 ): ParticipantSummary {
   const room = registry.room(code);
   const participant = registry.participant(room, id);
-  if (!isPermitted(participant, { models: modelsOf(peer) })) {
+  if (!isPermitted(participant, permitsOf(peer))) {
     throw new HubError("not_allowed", `This key is for other models than that of ${id}.`, {
       hint: `List what it permits: roomhub models ${room.code}`,
     });
@@ -136,7 +133,7 @@ export function listModels(
   peer: Partial<Pick<Peer, "holder">> = {},
 ): ModelList | AnthropicModelList {
   const room = registry.room(code);
-  const permits = { models: modelsOf(peer) };
+  const permits = permitsOf(peer);
   return shape === "anthropic"
     ? anthropicModels(room, nowMs(), permits)
     : { object: "list", data: modelViews(room, nowMs(), permits) };
@@ -150,7 +147,7 @@ export function getModel(
   shape: ErrorShape,
   peer: Partial<Pick<Peer, "holder">> = {},
 ): ModelEntry | AnthropicModel {
-  const serving = servingNow(context, context.registry.room(code), name, modelsOf(peer));
+  const serving = servingNow(context, context.registry.room(code), name, permitsOf(peer));
   return shape === "anthropic" ? anthropicModel(serving) : modelView(serving, context.nowMs());
 }
 
@@ -158,10 +155,10 @@ function servingNow(
   { nowMs }: OperationContext,
   room: Room,
   name: string,
-  models: readonly string[] | undefined,
+  permits: Permits,
 ): Participant {
   const { selection } = selectTarget(room, readModelField(room, name), 0, (target) =>
-    plainQuery(target, "", nowMs, undefined, { ...noDemand, models }),
+    plainQuery(target, "", nowMs, undefined, { ...noDemand, ...permits }),
   );
   if (selection.kind === "selected") return selection.participant;
   if (selection.kind === "busy" && selection.candidates[0] !== undefined)

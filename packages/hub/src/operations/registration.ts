@@ -41,6 +41,7 @@ export function registrationOf(
     liveness: request.liveness ?? undefined,
     declaredContext: request.context ?? undefined,
     isStandIn: request.standIn === true,
+    only: request.only?.map((name) => name.toLowerCase()),
     registrant: registrantOf(peer),
     ...proofs,
     machineDigest:

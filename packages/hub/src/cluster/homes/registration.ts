@@ -23,6 +23,7 @@ const storedForm = ParticipantSummary.pick({
   isTunnelOnly: flag,
   declaredContext: epochMs.optional(),
   isStandIn: flag,
+  only: shape.only,
   registrant: ParticipantSummary.pick({}).extend({
     address: text.optional(),
     hasOrigin: flag,
@@ -72,6 +73,7 @@ export function decodeRegistration(stored: object): StoredRegistration {
     liveness: fields.liveness,
     agentId: fields.agentId,
     keyId: fields.keyId,
+    only: fields.only,
     ownerAddress: fields.ownerAddress,
     registrant: { ...registrant, address: registrant.address },
     tokenDigest: Buffer.from(fields.tokenDigest, "base64"),

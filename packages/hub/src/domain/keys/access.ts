@@ -1,5 +1,6 @@
 import type { KeyRight } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
+import type { Permits } from "../needs/demand.ts";
 import type { Room } from "../room.ts";
 import type { KeyVerdict, RoomKey } from "./key-table.ts";
 
@@ -92,6 +93,11 @@ export class Access {
   own(name: string): string {
     return this.key === undefined ? name : `${this.key.id}/${name}`;
   }
+}
+
+/** @param key - undefined for what was sent without one */
+export function permitsOfKey(key: RoomKey | undefined): Permits {
+  return { models: key?.models, holder: key?.name.toLowerCase() };
 }
 
 /** The error of a request whose key is not valid. */

@@ -3,7 +3,7 @@ import type { Level } from "./abilities.ts";
 import type { Participant } from "../participant.ts";
 
 /** What a request needs of the model that serves it, beside its surface. Contract §3, "What a request needs". */
-export interface Demand {
+export interface Demand extends Permits {
   /** No less than `leastTokens()`, without looking at the prompt. */
   readonly mostTokens: number;
   /** How many tokens its prompt has at least. */
@@ -14,8 +14,14 @@ export interface Demand {
   readonly uses: number;
   /** the features that its sender requires, as bits */
   readonly requires: number;
+}
+
+/** What limits the choice for a request, beside what it needs. Contract §9. */
+export interface Permits {
   /** the models that its key permits; undefined for all */
   readonly models: readonly string[] | undefined;
+  /** the name of its key, in lower case; undefined for a request that every participant serves */
+  readonly holder: string | undefined;
 }
 
 /** Any model can serve it. */
@@ -26,13 +32,15 @@ export const noDemand: Demand = {
   uses: 0,
   requires: 0,
   models: undefined,
+  holder: undefined,
 };
 
-/** Whether the key of the request is for its model, too. Contract §9. */
+/** Whether the key of the request is for its model, too, and the participant serves the holder. Contract §9. */
 export function isPermitted(
-  { model }: Pick<Participant, "model">,
-  { models }: Pick<Demand, "models">,
+  { model, only }: Pick<Participant, "model" | "only">,
+  { models, holder }: Permits,
 ): boolean {
+  if (only !== undefined && holder !== undefined && !only.includes(holder)) return false;
   return models === undefined || models.some((one) => isSameModel(model, one));
 }
 

@@ -1,7 +1,7 @@
 import { type RoomListResponse, RouteQuestion } from "@roomhub/protocol";
 import { listRequests as requestsIn } from "../../inference/in-flight.ts";
 import { requiresOf } from "../../inference/request/needs.ts";
-import { modelsOf } from "../../operations/access.ts";
+import { permitsOf } from "../../operations/access.ts";
 import { explainRoute } from "../../operations/explain-route.ts";
 import * as participants from "../../operations/participants.ts";
 import * as rooms from "../../operations/rooms.ts";
@@ -62,7 +62,7 @@ export function getRoute(
   const { code } = rooms.getRoom(operations, param(request, "code"));
   const question = parse(RouteQuestion, Object.fromEntries(request.query));
   const requires = requiresOf(question.require);
-  const models = modelsOf(request.peer);
+  const permits = permitsOf(request.peer);
   const waiting = inference.dispatch.queues.sizeOf(code);
-  return ok(explainRoute(operations, code, { ...question, requires, models, waiting }));
+  return ok(explainRoute(operations, code, { ...question, requires, permits, waiting }));
 }
