@@ -59,8 +59,8 @@ export default defineConfig({
           name: "faults",
           include: ["tests/faults/**/*.test.ts"],
           env: processesOfTheirOwn,
-          // Worlds of processes that wait most of their time.
-          maxConcurrency: 3,
+          // Worlds of a dozen processes: more at once starve on two cores, and what they say of time is of the machine.
+          maxConcurrency: 2,
         },
       },
     ],
