@@ -5,6 +5,7 @@ import { sendBytes } from "../support/clients/raw-http.ts";
 import { connectResponses } from "../support/clients/responses-client.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
+import { startCluster } from "../support/hub/start-cluster.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { startRoutedProvider } from "../support/providers/routed-provider.ts";
@@ -138,6 +139,31 @@ test("requests beyond the limit of a key are refused before their body is read, 
   await using socket = await connectResponses(url, { headers: room.headers });
   const turn = await socket.turn({ model: "*", input: "hi" });
   expect(turn.at(-1)).toMatchObject({ status: 429, error: { code: "key_limit_reached" } });
+});
+
+test("the models and limits of a key hold through another hub, and count together with those at the home", async () => {
+  await using provider = await startFakeProvider();
+  await using cluster = await startCluster(2);
+  await cluster.linked();
+  const [home, other] = cluster.hubs;
+  if (home === undefined || other === undefined) throw new Error("the cluster has two hubs");
+  const atHome = await roomWithKey(home, { models: ["small"], requestsPerMinute: 3 });
+  await atHome.join("big-one", "big", provider.url);
+  await atHome.join("small-one", "small", provider.url);
+  const there = atHome.at(other);
+  expect(await there.get("/v1/models")).toMatchObject({ data: [{ id: "small-one" }] });
+  expect(await errorOf(await there.chat("big"))).toMatchObject({ 0: 403, 1: "not_allowed" });
+  for (const room of [there, atHome]) {
+    const response = await room.chat("*");
+    const by = response.headers.get("x-roomhub-participant");
+    expect([response.status, by]).toEqual([200, "small-one"]);
+    await response.arrayBuffer();
+  }
+  for (const room of [there, atHome]) {
+    const refused = await room.chat("*");
+    expect(refused.headers.get("x-ratelimit-limit-requests")).toBe("3");
+    expect(await errorOf(refused)).toMatchObject({ 0: 429, 1: "key_limit_reached" });
+  }
 });
 
 test("a participant that is for some keys serves those alone, whatever the hub sends it", async () => {
