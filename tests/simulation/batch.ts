@@ -38,6 +38,7 @@ for (let seed = first; seed < first + count && Date.now() < untilMs; seed++) {
   const result: HistoryResult = {
     ...{ seed, length, digest: history.scheduler.digest, steps: history.scheduler.steps, problems },
     simulatedMs: history.scheduler.nowMs,
+    cpuMs: cpuMs(),
     requests: drawn.requests.length,
     faults: kept.length,
     needed: problems.length === 0 ? [] : needed.map((index) => [index, drawn.faults[index]!]),
@@ -68,6 +69,11 @@ for (let seed = first; seed < first + count && Date.now() < untilMs; seed++) {
   }
 }
 process.exit(0);
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);

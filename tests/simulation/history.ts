@@ -326,6 +326,14 @@ export class History {
     switch (fault.kind) {
       case "reset":
         return [{ atMs, act: () => this.#reset(fault.machine, fault.nth) }];
+      case "hop reset": {
+        const [one, other] = [this.#machine(fault.one), this.#machine(fault.other)];
+        const between = () =>
+          this.network.sockets.filter(
+            ({ machine, peer }) => machine === one && peer?.machine === other,
+          );
+        return [{ atMs, act: () => between().forEach((socket) => socket.break()) }];
+      }
       case "clock":
         return [
           { atMs, act: () => void (this.#machine(fault.machine).wallOffsetMs += fault.byMs) },

@@ -23,12 +23,6 @@ export const mutations: readonly Mutation[] = [
     after: "",
   },
   {
-    name: "a freed slot starts no waiting request",
-    file: "packages/hub/src/inference/attempt.ts",
-    before: "queues.wake(code);",
-    after: "code;",
-  },
-  {
     name: "an event is sent twice",
     file: "packages/hub/src/events/bus.ts",
     before: "if (audience !== undefined) this.#put(audience, idOf(stream), occurrence);",
@@ -66,18 +60,6 @@ export const mutations: readonly Mutation[] = [
     after: "reason;",
   },
   {
-    name: "a stream that breaks has no error frame",
-    file: "packages/hub/src/inference/response/delivery.ts",
-    before: "this.#client.write(errorFrame(error, this.#marker, context, this.#requestId));",
-    after: "context;",
-  },
-  {
-    name: "a home ignores a higher epoch",
-    file: "packages/hub/src/cluster/homes/room-home.ts",
-    before: "return isNews(state, input.epoch) ? verify(state, input.epoch) : stay(state);",
-    after: "return stay(state);",
-  },
-  {
     name: "an end is published once more by the hub of the client (once)",
     file: "packages/hub/src/events/away-events.ts",
     before: "return ageMs < (lives ? saidByHomeMs : lostKeptMs);",
@@ -102,25 +84,13 @@ export const mutations: readonly Mutation[] = [
     after: "const staleSocketMs = 1_000_000;",
   },
   {
-    name: "an agent does not dial again after its tunnel was lost",
-    file: "packages/participant/src/connection/tunnel-connection.ts",
-    before: "socket?.terminate();\n    this.#connect(stop);",
-    after: "socket?.terminate();\n    stop;",
-  },
-  {
     name: "an fsync of a file is left out",
     file: "packages/hub/src/storage/whole-file.ts",
     before: "await file.sync();",
     after: "",
   },
   {
-    name: "a new name is not synced",
-    file: "packages/hub/src/storage/whole-file.ts",
-    before: "await syncDirectory(dirname(path));",
-    after: "",
-  },
-  {
-    name: "a room is confirmed before it is stored",
+    name: "a room is confirmed before it is stored (once)",
     file: "packages/hub/src/operations/rooms.ts",
     before: "if (await context.rooms.keep(room)) return true;",
     after: "void context.rooms.keep(room);\n    return true;",
@@ -130,5 +100,35 @@ export const mutations: readonly Mutation[] = [
     file: "packages/hub/src/operations/homes/returning.ts",
     before: "returning.isHeard === true ? undefined : { ...returning, isHeard: true };",
     after: "undefined;",
+  },
+  {
+    name: "a home believes its lease after another hub has taken the room",
+    file: "packages/hub/src/cluster/homes/room-home.ts",
+    before: "if (!isSameHome(stored.home, own.home)) return yieldTo(stored, false);",
+    after: "if (!isSameHome(stored.home, own.home)) return stay(state);",
+  },
+  {
+    name: "what was lost is not told to the next run of the same hub (once)",
+    file: "packages/hub/src/events/away-events.ts",
+    before: "(home !== undefined && home.hub.bootId !== from?.bootId)",
+    after: "(home !== undefined && home.hub.hubId !== from?.hubId)",
+  },
+  {
+    name: "an agent that joins again after its hub ended counts as there (once)",
+    file: "packages/hub/src/operations/homes/returning.ts",
+    before: "return returning !== undefined && isTunnelOnly ? nothing : undefined;",
+    after: "return returning !== undefined && isTunnelOnly ? undefined : undefined;",
+  },
+  {
+    name: "a hub that stops cuts what it pipes to another one (once)",
+    file: "packages/hub/src/http/hops/entry-places.ts",
+    before: "if (!isLasting) this.#underWay.add(request);",
+    after: "",
+  },
+  {
+    name: "a request fails with a tunnel that its agent never read (once)",
+    file: "packages/tunnel/src/requester-session.ts",
+    before: "this.#isRead ? RESET_CODES.tunnelLost : RESET_CODES.unread;",
+    after: "RESET_CODES.tunnelLost;",
   },
 ];

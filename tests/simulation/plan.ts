@@ -31,6 +31,8 @@ export interface PlannedChange {
 /** What goes wrong, when, and for how long. Machines are named as in {@link Plan}. */
 export type Fault = { atMs: number } & (
   | { kind: "reset"; machine: string; nth: number }
+  /** of all connections between two hubs */
+  | { kind: "hop reset"; one: string; other: string }
   | { kind: "cut"; one: string; other: string; forMs: number }
   | { kind: "freeze"; machine: string; forMs: number }
   /** `isPowerCut`: what its disk has not synced is lost, too */
@@ -154,6 +156,7 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
         return { kind, atMs, machine: oneOf(agents).name, mood: oneOf(moods), forMs };
       }
       case "full disk":
+      case "hop reset":
       case "slow directory":
         throw new Error(`${kind} is drawn below`);
       case "no directory":
@@ -179,21 +182,53 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
   }
   // One fault while a request is under way, and no other: what that may cost is known exactly.
   if (random() < 0.4) {
-    const atMs = oneOf(requests).atMs + below(1_500);
+    const atMs = duringOneOf([oneOf(requests), oneOf(requests)], random());
     const [hub, agent] = [oneOf(hubs), oneOf(agents).name];
-    const forMs = 2_000 + below(bounds.faultMs[2]);
+    const forMs = 1_000 + below(oneOf([3_000, bounds.faultMs[2], bounds.faultMs[2]]));
     const only: readonly Fault[] = [
       { kind: "cut", atMs, one: hub, other: agent, forMs },
       { kind: "freeze", atMs, machine: agent, forMs },
       { kind: "reset", atMs, machine: agent, nth: below(1_000) },
       { kind: "kill", atMs, machine: hub, forMs, isPowerCut: false },
+      { kind: "kill", atMs, machine: hub, forMs, isPowerCut: false },
       { kind: "stop", atMs, machine: hub, forMs },
+      { kind: "stop", atMs, machine: hub, forMs },
+      { kind: "freeze", atMs, machine: hub, forMs },
+      { kind: "model server", atMs, machine: agent, mood: "breaks", forMs },
     ];
     faults.splice(0, faults.length, oneOf(only));
+  }
+  // Two of a cluster, the second while others still clear up after the first.
+  if (hubs.length > 1 && random() < 0.3) {
+    const atMs = duringOneOf([oneOf(requests), oneOf(requests)], random());
+    const forMs = below(oneOf([200, 2_000, 12_000]));
+    const [one, other] = [below(hubs.length), 1 + below(hubs.length - 1)];
+    const between = { atMs, one: hubs[one]!, other: hubs[(one + other) % hubs.length]! };
+    const first: readonly Fault[] = [
+      { kind: "hop reset", ...between },
+      { kind: "cut", ...between, forMs },
+      { kind: "freeze", atMs, machine: hubs[one]!, forMs },
+    ];
+    const afterwards = { atMs: atMs + below(10_000), machine: oneOf(hubs) };
+    const second: readonly Fault[] = [
+      { kind: "kill", ...afterwards, forMs: 1_000 + below(10_000), isPowerCut: false },
+      { kind: "stop", ...afterwards, forMs: 1_000 + below(10_000) },
+      { kind: "freeze", ...afterwards, forMs: 1_000 + below(15_000) },
+    ];
+    faults.splice(0, faults.length, oneOf(first), oneOf(second));
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;
   return { seed, hubs, agents, clients, requests, changes, faults, healMs };
+}
+
+/** While the longest of them is under way. @param part - of its time, from 0 to 1 */
+function duringOneOf(requests: readonly PlannedRequest[], part: number): number {
+  const durationOf = ({ tokens, gapMs }: PlannedRequest) => tokens * gapMs;
+  const longest = requests.reduce((one, other) =>
+    durationOf(other) > durationOf(one) ? other : one,
+  );
+  return longest.atMs + Math.floor(part * (50 + durationOf(longest)));
 }
 
 function names(kind: string, count: number): string[] {

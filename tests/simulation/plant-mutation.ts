@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
+import { blindMutations } from "./blind-mutations.ts";
 import { mutations } from "./mutations.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -11,7 +12,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
  * @throws Error when there is none of that name, or its place is not in the file exactly once
  */
 export function plantMutation(name: string): void {
-  const mutation = mutations.find((one) => one.name === name);
+  const mutation = [...mutations, ...blindMutations].find((one) => one.name === name);
   if (mutation === undefined) throw new Error(`There is no mutation ${name}.`);
   const { file, before, after } = mutation;
   registerHooks({

@@ -24,6 +24,8 @@ export interface HistoryResult {
   digest: string;
   steps: number;
   simulatedMs: number;
+  /** of its process so far */
+  cpuMs: number;
   requests: number;
   faults: number;
   /** what does not hold, each with the name of its checker */

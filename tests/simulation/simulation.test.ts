@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { runCommand } from "../support/programs/run-command.ts";
+import { blindMutations } from "./blind-mutations.ts";
 import { mutations } from "./mutations.ts";
 
 const run = fileURLToPath(new URL("run.ts", import.meta.url));
@@ -25,7 +26,10 @@ test(
   longestMs,
 );
 
-test.each(mutations)("the place of a defect is in its file once: $name", ({ file, before }) => {
-  const text = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
-  expect(text.split(before)).toHaveLength(2);
-});
+test.each([...mutations, ...blindMutations])(
+  "the place of a defect is in its file once: $name",
+  ({ file, before }) => {
+    const text = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
+    expect(text.split(before)).toHaveLength(2);
+  },
+);

@@ -1,23 +1,73 @@
+import type { Outcome } from "../actors/simulated-client.ts";
 import type { History } from "../history.ts";
+import type { Plan } from "../plan.ts";
+import { coursesOf } from "./ends.ts";
 import { ofLoad } from "./service.ts";
+
+/** Well below `drainMs`. */
+const drainedMs = 25_000;
+
+/** Longer than a request is on its way to a hub. */
+const arrivesMs = 100;
 
 /**
  * A hub that ends costs what ran at it, or over it, and nothing that is sent to another hub afterwards: that waits until the
- * room has its next home. Contract §6.
+ * room has its next home. Contract §8.
  */
 export function otherHubsGoOn({ plan, outcomes }: History): string[] {
-  const [end, ...further] = plan.faults;
-  if (end === undefined || further.length > 0 || plan.hubs.length === 1) return [];
-  if ((end.kind !== "kill" && end.kind !== "stop") || !plan.hubs.includes(end.machine)) return [];
+  const end = onlyEndOf(plan);
+  if (end === undefined || plan.hubs.length === 1) return [];
   // What has not ended in order by then is killed.
   const killedMs = [...(end.kind === "kill" ? [end.atMs] : []), end.atMs + end.forMs];
-  return outcomes.flatMap(({ tag, end: how, code, sentMs, endedMs = sentMs }) => {
-    const planned = plan.requests.find((one) => one.tag === tag)!;
-    const isElsewhere = plan.hubs[planned.hub] !== end.machine;
+  return outcomes.flatMap((outcome) => {
+    const { tag, end: how, code, sentMs, endedMs = sentMs } = outcome;
     const isHit = killedMs.some((ms) => sentMs <= ms && ms <= endedMs);
-    if (!isElsewhere || isHit || how === "complete" || how === "left") return [];
-    return code !== undefined && ofLoad.has(code)
-      ? []
-      : [`${tag} ended with ${code ?? how} though its hub did not`];
+    if (isAt(plan, outcome, end.machine) || isHit || isServed(outcome)) return [];
+    return [`${tag} ended with ${code ?? how} though its hub did not`];
   });
+}
+
+/** A hub that stops lets what it has finish, wherever that runs. Contract §8. */
+export function stoppingLetsFinish({ plan, outcomes }: History): string[] {
+  const end = onlyEndOf(plan);
+  if (end?.kind !== "stop") return [];
+  const untilMs = end.atMs + Math.min(end.forMs, drainedMs);
+  return outcomes
+    .filter(({ sentMs }) => sentMs + arrivesMs < end.atMs)
+    .filter(({ endedMs = untilMs }) => end.atMs < endedMs && endedMs < untilMs)
+    .filter((outcome) => !isServed(outcome))
+    .map(({ tag, end: how, code }) => `${tag} ended with ${code ?? how} while a hub stopped`);
+}
+
+/**
+ * What a killed home did not live to tell, the hub of the client tells once readers of the room are back. Contract §8. Of
+ * what ends while a room is handed over they may miss the end: there is no replay.
+ */
+export function lostRequestsEnd(history: History): string[] {
+  const { plan, outcomes } = history;
+  const end = onlyEndOf(plan);
+  if (end?.kind !== "kill" || plan.hubs.length === 1) return [];
+  const courses = coursesOf(history);
+  return outcomes.flatMap((outcome) => {
+    const { tag, requestId, end: how } = outcome;
+    const course = requestId === undefined ? undefined : courses.get(requestId);
+    if (course === undefined || how === "complete" || isAt(plan, outcome, end.machine)) return [];
+    return course.ends.length === 1 ? [] : [`${tag} has ${course.ends.length} ends in the events`];
+  });
+}
+
+/** The end of a hub, where nothing else is broken. */
+function onlyEndOf({ faults, hubs }: Plan) {
+  const [end, ...further] = faults;
+  if (end === undefined || further.length > 0) return undefined;
+  const isEnd = (end.kind === "kill" || end.kind === "stop") && hubs.includes(end.machine);
+  return isEnd ? end : undefined;
+}
+
+function isAt({ hubs, requests }: Plan, { tag }: Outcome, hub: string): boolean {
+  return hubs[requests.find((one) => one.tag === tag)!.hub] === hub;
+}
+
+function isServed({ end, code }: Outcome): boolean {
+  return end === "complete" || end === "left" || (code !== undefined && ofLoad.has(code));
 }

@@ -14,6 +14,7 @@ export function everyRequestEndsOnce(history: History): string[] {
   const { outcomes, agents } = history;
   const courses = coursesOf(history);
   const isComplete = hasWholeRecord(history);
+  const areAttemptsKnown = isComplete || hasEveryAttempt(history);
   const problems = outcomes.flatMap((outcome) => {
     const { tag, requestId, end } = outcome;
     if (end === "open") return [`${tag} has not ended for its client`];
@@ -28,7 +29,8 @@ export function everyRequestEndsOnce(history: History): string[] {
       .filter((one) => one.tag === tag);
     return [
       ...(problem === undefined ? [] : [`${tag} (${requestId ?? ""}) ${problem}`]),
-      ...(isComplete && generated.filter((one) => !mayBeSentAgain(one)).length > attempts.length
+      ...(areAttemptsKnown &&
+      generated.filter((one) => !mayBeSentAgain(one)).length > attempts.length
         ? [`${tag} was generated ${generated.length} times for ${attempts.length} attempts`]
         : []),
     ];
@@ -58,6 +60,12 @@ function hasWholeStream({ plan, watchers }: History): boolean {
       (fault.kind === "kill" || fault.kind === "stop") && plan.hubs.includes(fault.machine),
   );
   return !endsHub && watchers.some(({ connections }) => connections === 1);
+}
+
+/** Nothing but model servers failed, and one watcher missed nothing. */
+function hasEveryAttempt({ plan, watchers }: History): boolean {
+  const areHubsWhole = plan.faults.every(({ kind }) => kind === "model server");
+  return areHubsWhole && watchers.some(({ connections }) => connections === 1);
 }
 
 function endsProblem(
@@ -96,7 +104,8 @@ function codeOf({ data }: SeenEvent): string {
   return String(data["code"]);
 }
 
-function coursesOf({ watchers }: History): Map<string, Course> {
+/** By request id. */
+export function coursesOf({ watchers }: History): Map<string, Course> {
   const courses = new Map<string, Course>();
   const seen = new Set<string>();
   for (const event of watchers.flatMap(({ events }) => events)) {

@@ -2,7 +2,7 @@ import type { History } from "../history.ts";
 import { acknowledgedIsThere } from "./acknowledged.ts";
 import { bytesAreTheServers } from "./bytes.ts";
 import { eventsInOneOrder } from "./events.ts";
-import { otherHubsGoOn } from "./ends-of-hubs.ts";
+import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
 import { everyHubServes, everythingRecovered } from "./recovery.ts";
 import { nothingWasThrown } from "./bugs.ts";
@@ -30,6 +30,8 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "everything recovers": everythingRecovered,
   "every hub serves again": everyHubServes,
   "other hubs go on": otherHubsGoOn,
+  "what is lost has an end": lostRequestsEnd,
+  "stopping lets finish": stoppingLetsFinish,
   "tunnels go on": tunnelsGoOn,
   "no tunnel is lost": noTunnelIsLost,
   "nothing spins": nothingSpins,
