@@ -147,7 +147,15 @@ function operationObject(
     ],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: content({ "application/json": body }) } }),
+      : {
+          requestBody: {
+            required: true,
+            content: content({
+              "application/json": body,
+              ...(operation.takesForm === true ? { "multipart/form-data": body } : {}),
+            }),
+          },
+        }),
     responses: responses(operation, needs === "none" ? [] : gateErrors),
     ...(token === undefined ? {} : { security: security(token) }),
   };

@@ -139,6 +139,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
 
   AnyObject: "Documented elsewhere",
   EventStream: "Server-sent events, as the provider sends them",
+  Transcript: "Plain text, or subtitles",
   Sound: "Bytes of sound, as the provider sends them",
 
   "Error.error": "For programs: `code`. For people: `message` and `hint`, which may change",

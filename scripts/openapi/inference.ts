@@ -54,6 +54,21 @@ const surfaces: Readonly<Record<string, { id: string; summary: string; manual: s
     summary: "OpenAI image generation",
     manual: `${openai}/images/create`,
   },
+  "images/edits": {
+    id: "editImage",
+    summary: "OpenAI image edits",
+    manual: `${openai}/images/createEdit`,
+  },
+  "audio/transcriptions": {
+    id: "createTranscription",
+    summary: "OpenAI transcription",
+    manual: `${openai}/audio/createTranscription`,
+  },
+  "audio/translations": {
+    id: "createTranslation",
+    summary: "OpenAI translation of speech",
+    manual: `${openai}/audio/createTranslation`,
+  },
   messages: {
     id: "createMessage",
     summary: "Anthropic messages",
@@ -125,7 +140,8 @@ function relayed(
     content: {
       "application/json": "AnyObject",
       ...(canStream ? { "text/event-stream": "EventStream" } : {}),
-      ...(content === undefined ? {} : { "audio/*": "Sound" }),
+      ...(content === "audio" ? { "audio/*": "Sound" } : {}),
+      ...(content === "text" ? { "text/*": "Transcript" } : {}),
     },
     headers: [...servedBy, ...added],
   };
@@ -144,11 +160,13 @@ function ofSurface(surface: Surface): Operation {
         ? [requireHeader, ...forwarded, ...forwardedToAnthropic]
         : [requireHeader, ...forwarded],
     body: "InferenceRequest",
+    takesForm: surface.takesForm,
     successes: {
       200: relayed(surface.marker !== "none", addedHeaders[surface.path], surface.content),
     },
     errors: [
       ...bodyErrors,
+      ...(surface.takesForm ? (["invalid_form"] as const) : []),
       "room_not_found",
       "key_limit_reached",
       "client_blocked",

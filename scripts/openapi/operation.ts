@@ -41,6 +41,8 @@ export interface Operation {
   parameters?: readonly Parameter[];
   /** the name of the request body's schema */
   body?: string;
+  /** The body may be `multipart/form-data`, too. */
+  takesForm?: boolean;
   successes: Readonly<Record<number, Success>>;
   /** in addition to the errors of every request */
   errors: readonly ErrorCode[];

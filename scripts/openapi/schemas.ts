@@ -149,6 +149,7 @@ const named: Record<string, z.ZodType> = {
   AnyObject: z.looseObject({}),
   EventStream: z.string(),
   Sound: z.string(),
+  Transcript: z.string(),
   Error: ErrorBody,
   AnthropicError,
   Refusal,

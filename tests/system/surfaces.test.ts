@@ -8,6 +8,7 @@ import { until } from "../support/waiting.ts";
 
 interface Sent {
   path: string;
+  type: string | undefined;
   body: string;
 }
 
@@ -31,7 +32,8 @@ async function startServer(paths: Record<string, Serve>) {
       const serve = paths[path];
       if (serve === undefined) return json(404, { detail: "Not Found" });
       const body = Buffer.concat(parts);
-      sent.push({ path, body: body.toString("latin1") });
+      const type = request.headers["content-type"];
+      sent.push({ path, type, body: body.toString("latin1") });
       serve(request, response, body);
     });
   });
@@ -104,7 +106,7 @@ describe.each(PATHS)("over %s", (path) => {
     const response = await hub.fetch(`/rooms/${code}/v1/audio/speech`, { json });
     expect(response.headers.get("content-type")).toBe("audio/mpeg");
     expect(Buffer.from(await response.arrayBuffer()).equals(sound)).toBe(true);
-    expect(server.sent).toEqual([
+    expect(server.sent).toMatchObject([
       { path: "/v1/audio/speech", body: '{"model":"m","input":"hello","voice":"alloy"}' },
     ]);
     const { data } = await events.next("llm.complete");
@@ -157,6 +159,61 @@ describe.each(PATHS)("over %s", (path) => {
     expect(text).not.toContain("[DONE]");
   });
 
+  test.each([
+    ["first", ["model", "file"]],
+    ["last", ["file", "model"]],
+  ])(
+    "a form with its model %s arrives with the model's own name alone changed",
+    async (_where, order) => {
+      const said = { text: "hello", usage: { type: "duration", seconds: 7.5 } };
+      const hear = respond("application/json", JSON.stringify(said));
+      await using server = await startServer({ "/v1/audio/transcriptions": hear });
+      await using hub = await startTestHub();
+      const code = await hub.createRoom();
+      await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+      await untilListed(hub, code, "audioTranscriptions", "supported");
+      const events = await hub.watch(code);
+      const body = new FormData();
+      for (const name of order) {
+        if (name === "model") body.append(name, "model:m");
+        else body.append(name, new Blob([sound]), "a.wav");
+      }
+      const sent = new Request("http://localhost", { method: "POST", body });
+      const bytes = Buffer.from(await sent.arrayBuffer());
+      const type = sent.headers.get("content-type") ?? "";
+      const response = await hub.fetch(`/rooms/${code}/v1/audio/transcriptions`, {
+        ...{ method: "POST", body: bytes, headers: { "content-type": type } },
+      });
+      expect(await response.json()).toEqual(said);
+      expect(server.sent[0]?.type).toBe(type);
+      expect(server.sent[0]?.body).toBe(bytes.toString("latin1").replace("model:m", "m"));
+      const { data } = await events.next("llm.complete");
+      expect(data).toMatchObject({
+        protocol: "audioTranscriptions",
+        metrics: { audioSeconds: 7.5 },
+      });
+    },
+  );
+
+  test.each([
+    ["text/vtt", "text/vtt"],
+    ["text/html; charset=utf-8", "text/plain; charset=utf-8"],
+  ])("a transcript as %s passes as %s", async (theirs, ours) => {
+    const text = "WEBVTT\n\n00:00.000 --> 00:01.000\nhello\n";
+    await using server = await startServer({ "/v1/audio/translations": respond(theirs, text) });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    const body = new FormData();
+    body.append("model", "*");
+    body.append("file", new Blob([sound]), "a.wav");
+    const response = await fetch(`${hub.url}/rooms/${code}/v1/audio/translations`, {
+      ...{ method: "POST", body },
+    });
+    expect(response.headers.get("content-type")).toBe(ours);
+    expect(await response.text()).toBe(text);
+  });
+
   test("pictures are counted", async () => {
     const pictures = { created: 1, data: [{ b64_json: "AAAA" }, { b64_json: "BBBB" }] };
     const paint = respond("application/json", JSON.stringify(pictures));
@@ -187,6 +244,26 @@ describe.each(PATHS)("over %s", (path) => {
     expect(await response.json()).toEqual(ranking);
     expect(server.sent.map((one) => one.path)).toEqual([expected]);
   });
+});
+
+test("a malformed form reaches no participant", async () => {
+  await using server = await startServer({ "/v1/images/edits": respond("application/json", "{}") });
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await joinDirect(hub, code, { model: "m", endpoint: server.url });
+  const send = async (body: string, boundary = "; boundary=b") => {
+    const headers = { "content-type": `multipart/form-data${boundary}` };
+    const url = `/rooms/${code}/v1/images/edits`;
+    const response = await hub.fetch(url, { method: "POST", body, headers });
+    const { error } = (await response.json()) as { error: { code: string } };
+    return `${response.status} ${error.code}`;
+  };
+  const model = '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n';
+  expect(await send(`${model}--b--`, "")).toBe("400 invalid_form");
+  expect(await send(model)).toBe("400 invalid_form");
+  expect(await send(`${model}${model}--b--`)).toBe("400 invalid_form");
+  expect(await send("--b--")).toBe("400 missing_required_parameter");
+  expect(server.sent).toEqual([]);
 });
 
 test("a request for any participant goes to one that is known to have the surface", async () => {

@@ -28,5 +28,8 @@ export const Capabilities = z.looseObject({
   rerank: CapabilityValue.optional(),
   audioSpeech: CapabilityValue.optional(),
   imageGenerations: CapabilityValue.optional(),
+  imageEdits: CapabilityValue.optional(),
+  audioTranscriptions: CapabilityValue.optional(),
+  audioTranslations: CapabilityValue.optional(),
 });
 export type Capabilities = z.infer<typeof Capabilities>;

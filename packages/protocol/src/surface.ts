@@ -10,6 +10,9 @@ export const InferenceProtocol = z.enum([
   "rerank",
   "audioSpeech",
   "imageGenerations",
+  "imageEdits",
+  "audioTranscriptions",
+  "audioTranslations",
 ]);
 export type InferenceProtocol = z.infer<typeof InferenceProtocol>;
 
@@ -23,6 +26,9 @@ export const SURFACE_WORDS = {
   rerank: "rerank",
   audioSpeech: "speech",
   imageGenerations: "images",
+  imageEdits: "image-edits",
+  audioTranscriptions: "transcription",
+  audioTranslations: "translation",
 } as const satisfies Record<InferenceProtocol, string>;
 export type SurfaceWord = (typeof SURFACE_WORDS)[InferenceProtocol];
 
@@ -45,13 +51,17 @@ export interface Surface {
   /** The key of a participant's capabilities for this operation. */
   capability: InferenceProtocol | "responsesCompact" | "responsesInputTokens";
   /** What a response may be beside JSON and a stream; its bytes are passed as they are. */
-  content: "audio" | undefined;
+  content: "audio" | "text" | undefined;
+  /** A request may be `multipart/form-data`, too. */
+  takesForm: boolean;
   /**
    * Few model servers have it: an agent announces it, `*` goes to participants that are known to have it, and only the
    * response says whether it is a stream.
    */
   isRare: boolean;
 }
+
+const transcript = { content: "text", takesForm: true } as const;
 
 /** Every inference operation that is relayed. Add a row for a new one. */
 export const SURFACES: readonly Surface[] = [
@@ -67,6 +77,9 @@ export const SURFACES: readonly Surface[] = [
   rare("rerank", "v2/rerank", "none"),
   { ...rare("audioSpeech", "audio/speech", "media"), content: "audio" },
   rare("imageGenerations", "images/generations", "media"),
+  { ...rare("imageEdits", "images/edits", "media"), takesForm: true },
+  { ...rare("audioTranscriptions", "audio/transcriptions", "media"), ...transcript },
+  { ...rare("audioTranslations", "audio/translations", "media"), ...transcript },
 ];
 
 /** See {@link Surface.isRare}. */
@@ -80,7 +93,7 @@ function row(
   marker: StreamMarker,
   errorShape: ErrorShape = "openai",
 ): Surface {
-  const rest = { content: undefined, isRare: false } as const;
+  const rest = { content: undefined, takesForm: false, isRare: false } as const;
   return { protocol, path, marker, errorShape, capability: protocol, ...rest };
 }
 

@@ -54,6 +54,9 @@ const textAlone: KnownCapabilities = {
   rerank: "unsupported",
   audioSpeech: "unsupported",
   imageGenerations: "unsupported",
+  imageEdits: "unsupported",
+  audioTranscriptions: "unsupported",
+  audioTranslations: "unsupported",
 };
 
 const ollama: Fingerprint = {
@@ -70,7 +73,7 @@ const ollama: Fingerprint = {
     ...usual,
     ...textAlone,
     // Newer versions paint.
-    imageGenerations: "unknown",
+    ...{ imageGenerations: "unknown", imageEdits: "unknown" },
     embeddings: "supported",
     storedResponses: "unsupported",
   },
@@ -112,7 +115,14 @@ const llamaCpp: Fingerprint = {
     if (typeof description["default_generation_settings"] !== "object") return undefined;
     // Builds with a number have `timings` on the last chunk; `stream_options` would move them to the usage chunk.
     const hasTimings = typeof description["build_info"] === "string";
-    return { ...llamaCpp.always, ...(hasTimings ? { implicitUsage: "supported" } : {}) };
+    const { modalities } = description;
+    const hears = isObject(modalities) && modalities["audio"] === true;
+    return {
+      ...llamaCpp.always,
+      ...(hasTimings ? { implicitUsage: "supported" } : {}),
+      // Of those whose model hears, newer builds transcribe.
+      ...(hears ? { audioTranscriptions: "unknown" } : {}),
+    };
   },
   // Embeddings and reranking only when it was started for them; the other surfaces depend on the build.
   always: { ...usual, ...textAlone, rerank: "unknown", storedResponses: "unsupported" },
@@ -256,4 +266,7 @@ export const openai: KnownCapabilities = {
   rerank: "unsupported",
   audioSpeech: "supported",
   imageGenerations: "supported",
+  imageEdits: "supported",
+  audioTranscriptions: "supported",
+  audioTranslations: "supported",
 };

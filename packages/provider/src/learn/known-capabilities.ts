@@ -16,6 +16,9 @@ export const CAPABILITY_NAMES = [
   "rerankV2",
   "audioSpeech",
   "imageGenerations",
+  "imageEdits",
+  "audioTranscriptions",
+  "audioTranslations",
 ] as const;
 export type CapabilityName = (typeof CAPABILITY_NAMES)[number];
 

@@ -28,6 +28,9 @@ const operations: Record<InferenceProtocol, string> = {
   rerank: "rerank",
   audioSpeech: "speech",
   imageGenerations: "images",
+  imageEdits: "image_edits",
+  audioTranscriptions: "transcription",
+  audioTranslations: "translation",
 };
 
 const none = "";

@@ -21,6 +21,7 @@ import type { RequestBody } from "../../inference/request/request-body.ts";
 import { requiresOf } from "../../inference/request/needs.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import type { Access } from "../../operations/context.ts";
+import { FormBodyReader } from "../../inference/request/form-body.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
 import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
@@ -77,14 +78,18 @@ interface Arrival {
 class ArrivingRequest implements BodySink {
   readonly #arrival: Arrival;
   readonly #startedMs: number;
-  readonly #reader: RequestBodyReader;
+  readonly #reader: RequestBodyReader | FormBodyReader;
   #heldBytes = 0;
 
   constructor(arrival: Arrival) {
     const { inference, limits } = arrival.deps;
     this.#arrival = arrival;
     this.#startedMs = inference.dispatch.nowMs() - arrival.input.ageMs;
-    this.#reader = new RequestBodyReader(limits.jsonDepth, true, crc32);
+    const type = formType(arrival);
+    this.#reader =
+      type === undefined
+        ? new RequestBodyReader(limits.jsonDepth, true, crc32)
+        : new FormBodyReader(type);
   }
 
   onChunk(chunk: Buffer): void {
@@ -125,7 +130,7 @@ class ArrivingRequest implements BodySink {
     });
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
-    headers["content-type"] = "application/json";
+    if (!body.isForm) headers["content-type"] = "application/json";
     const session = sessionKey(inference, room, { access, headers, body });
     const requires = requiresOf(request.headers[REQUIRE_HEADER]);
     const dispatch = begin(inference, {
@@ -141,6 +146,12 @@ class ArrivingRequest implements BodySink {
     });
     client.listen(dispatch);
   }
+}
+
+/** The content type of a form, where a form may come. */
+function formType({ request, input }: Arrival): string | undefined {
+  const type = request.headers["content-type"] ?? "";
+  return input.surface.takesForm && /^multipart\/form-data\b/i.test(type) ? type : undefined;
 }
 
 /** Apart from the request, which would live as long as its answer if this referred to it. */

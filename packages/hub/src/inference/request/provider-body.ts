@@ -59,7 +59,7 @@ export const settingFields: readonly string[] = [
 const usageQuestion = '"stream_options":{"include_usage":true},';
 
 /** A body and where it has what may be replaced; a member without `raw` is replaced in any case. */
-interface SplicedBody extends Pick<RequestBody, "chunks" | "bodyStart"> {
+interface SplicedBody extends Pick<RequestBody, "chunks" | "bodyStart" | "isForm"> {
   members: readonly (Pick<JsonMember, "key" | "start" | "end"> &
     Partial<Pick<JsonMember, "raw">>)[];
 }
@@ -88,7 +88,7 @@ export function bodyForProvider(
   if (front !== "") {
     edits.push({ start: body.bodyStart, end: body.bodyStart, text: Buffer.from(front) });
   }
-  const name = JSON.stringify(model);
+  const name = body.isForm ? model : JSON.stringify(model);
   for (const member of body.members) {
     if (member.key !== "model" || (member.raw === name && isAscii(name))) continue;
     edits.push({ start: member.start, end: member.end, text: Buffer.from(name) });

@@ -8,6 +8,8 @@ export interface RequestBody {
   length: number;
   /** Only this request reads the chunks: their memory may be released after it. */
   hasOnlyReader: boolean;
+  /** It is `multipart/form-data`, not JSON. */
+  isForm: boolean;
   /** the `model` field: a selector. Interface §4 */
   model: string;
   isStream: boolean;

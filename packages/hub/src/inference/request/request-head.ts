@@ -75,6 +75,7 @@ export class RequestBodyReader {
     return {
       chunks: this.#chunks,
       length: this.#length,
+      isForm: false,
       hasOnlyReader: this.#hasOnlyReader,
       model: readModel(this.#scanner.last("model")),
       isStream: this.#scanner.last("stream")?.raw === "true",

@@ -51,7 +51,7 @@ const maxRefusalBytes = 64 * 1024;
 const nothingSent = { isMidEvent: false, nextSequenceNumber: 0, response: undefined };
 
 /** Surfaces whose responses are pictures. */
-const pictures: ReadonlySet<InferenceProtocol> = new Set(["imageGenerations"]);
+const pictures: ReadonlySet<InferenceProtocol> = new Set(["imageGenerations", "imageEdits"]);
 
 /** Delivers one response to the client, whichever attempt it comes from, and keeps the connection alive until then. */
 export class Delivery {

@@ -14,6 +14,8 @@ interface Expected {
 /** Types of responses that are passed as they are. */
 const plain: Record<NonNullable<Surface["content"]>, RegExp> = {
   audio: /^(?:audio|video)\/|^application\/(?:octet-stream|ogg)\b/i,
+  // whisper.cpp calls plain text HTML.
+  text: /^text\/(?:plain|html|vtt|srt)\b|^application\/(?:x-)?subrip\b/i,
 };
 
 const json = /^application\/(?:[\w.+-]+\+)?json\b/i;

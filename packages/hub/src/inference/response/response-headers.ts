@@ -81,6 +81,8 @@ const safeContentType = /^[\w.+-]+\/[\w.+-]+(?:\s*;\s*\w+="?[\w.-]+"?){0,4}$/;
 /** The provider's content type when it is a plain one, else the one of this kind of response. */
 export function contentTypeOf(head: ResponseHead, otherwise: string): string {
   const type = head.headers["content-type"];
+  // A browser would run what stands in it.
+  if (/^text\/html\b/i.test(type ?? "")) return "text/plain; charset=utf-8";
   if (type !== undefined && safeContentType.test(type)) return type;
   return otherwise;
 }
