@@ -51,6 +51,12 @@ const decisions: Record<string, string> = {
   "GET /responses": "use",
   "POST /embeddings": "use",
   "POST /completions": "use",
+  "POST /rerank": "use",
+  "POST /audio/speech": "use",
+  "POST /audio/transcriptions": "use",
+  "POST /audio/translations": "use",
+  "POST /images/generations": "use",
+  "POST /images/edits": "use",
   "POST /messages": "use",
   "POST /messages/count_tokens": "use",
   "POST /responses/input_tokens": "use",
@@ -64,7 +70,7 @@ const decisions: Record<string, string> = {
 const roomRoutes = ROUTES.filter(({ path }) => path.includes(":code"));
 
 function decisionOf({ method, path }: Route): string {
-  const rest = path.replace(/^(?:\/v1)?\/rooms\/:code(?:\/v1(?=\/))?/, "") || "/";
+  const rest = path.replace(/^(?:\/v1)?\/rooms\/:code(?:\/v[12](?=\/))?/, "") || "/";
   return decisions[`${method} ${rest}`] ?? "";
 }
 

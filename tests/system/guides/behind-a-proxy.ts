@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { RoomhubClient } from "@roomhub/client";
@@ -115,8 +114,13 @@ async function openFront({ begins, start }: Proxy): Promise<Front> {
   const authority = { file: "" };
   const lab = await openGuideLab({ publicUrl: url, trustProxy }, async (hub) => {
     authority.file = await start(blockOf(begins), port, hub.url, stack);
-    await until("the certificate", () => existsSync(authority.file), Boolean);
-    await trust(authority.file, stack);
+    // The file is there before all of it is written.
+    const certificate = await until(
+      "the certificate",
+      () => readFile(authority.file, "utf8").catch(() => ""),
+      (text) => text.includes("END CERTIFICATE"),
+    );
+    trust(certificate, stack);
     await until(
       "the proxy to answer",
       () => client.health().catch(() => undefined),
@@ -138,9 +142,9 @@ async function openFront({ begins, start }: Proxy): Promise<Front> {
 }
 
 /** Whatever this process dials, for as long as the stack lasts. */
-async function trust(authorityFile: string, stack: AsyncDisposableStack): Promise<void> {
+function trust(certificate: string, stack: AsyncDisposableStack): void {
   const usual = getCACertificates("default");
-  setDefaultCACertificates([...usual, await readFile(authorityFile, "utf8")]);
+  setDefaultCACertificates([...usual, certificate]);
   stack.defer(() => setDefaultCACertificates(usual));
 }
 
