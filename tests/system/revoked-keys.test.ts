@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { connectResponses } from "../support/clients/responses-client.ts";
 import { openaiAt, userSays } from "../support/clients/openai-client.ts";
 import { recordEvents } from "../support/hub/event-recorder.ts";
-import { joinDirect } from "../support/hub/joining.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
 import { QUICK_SWEEP } from "../support/hub/manual-time.ts";
 import { startCluster } from "../support/hub/start-cluster.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
@@ -28,8 +28,8 @@ async function closedRoom(hub: TestHub) {
     key: NewKey;
   };
   const path = `/rooms/${room.code}`;
-  const asHost = (below: string, init: Parameters<TestHub["fetch"]>[1] = {}) =>
-    hub.fetch(path + below, { ...init, headers: { "x-host-token": hostToken } });
+  const asHost = (below: string, init: Parameters<TestHub["fetch"]>[1] = {}, at = hub) =>
+    at.fetch(path + below, { ...init, headers: { "x-host-token": hostToken } });
   return {
     code: room.code,
     path,
@@ -39,8 +39,8 @@ async function closedRoom(hub: TestHub) {
       const created = await asHost("/keys", { json: { name, ...fields } });
       return ((await created.json()) as { key: NewKey }).key.value;
     },
-    revoke: async (name: string): Promise<void> => {
-      expect((await asHost(`/keys/${name}`, { method: "DELETE" })).status).toBe(200);
+    revoke: async (name: string, at = hub): Promise<void> => {
+      expect((await asHost(`/keys/${name}`, { method: "DELETE" }, at)).status).toBe(200);
     },
     join: async (endpoint: string, key: string, fields: object = {}): Promise<Response> => {
       const ada = { id: "ada", nickname: "Ada", model: "fake-model", endpoint, ...fields };
@@ -127,6 +127,37 @@ test.each(["at the room's home", "through another hub"])(
     bobsEvents.close();
   },
 );
+
+test("a key that is revoked at the room's next home ends what still runs with it at the home before", async () => {
+  const gate = createGate();
+  await using provider = await startFakeProvider({
+    behave: () => ({ kind: "normal", gate: gate.opened, gateAfterChunks: 2 }),
+  });
+  await using cluster = await startCluster(2, { limits: { ...QUICK_SWEEP, drainMs: 20_000 } });
+  await cluster.linked();
+  const [home, next] = cluster.hubs;
+  if (home === undefined || next === undefined) throw new Error("the cluster has two hubs");
+  const { code, path, first, key, revoke } = await closedRoom(home);
+  await using _ada = await joinTunnel(home, code, { endpoint: provider.url, key: first });
+  const [ada, bob] = [await key("ada"), await key("bob")];
+  await using events = await recordEvents(`${home.url}/v1${path}/events`, bearer(first));
+  const chat = (value: string) =>
+    next.fetch(`${path}/v1/chat/completions`, {
+      json: { model: "*", messages: userSays("hi"), stream: true },
+      headers: bearer(value),
+    });
+  const [streamOfAda, streamOfBob] = [await chat(ada), await chat(bob)];
+  await events.waitFor("both to begin", (one) => one.of("llm.request").length === 2);
+  const closed = home.hub.close();
+  await events.waitFor("the end of the old home's stream", ({ hasEnded }) => hasEnded);
+  await revoke("ada", next);
+  expect(await within(streamOfAda.text(), "the end of the stream")).toContain("key_revoked");
+  gate.open();
+  const whole = await streamOfBob.text();
+  expect(whole).not.toContain("error");
+  expect(whole.trimEnd().endsWith("data: [DONE]")).toBe(true);
+  await closed;
+});
 
 test("a participant leaves with the key that it joined with, and its token proves nothing more", async () => {
   await using provider = await startFakeProvider();

@@ -31,7 +31,14 @@ export async function joinTunnel(
   wishes: Wishes &
     Pick<
       ParticipantOptions,
-      "budget" | "budgetFolder" | "followModel" | "headers" | "onNotice" | "timing" | "world"
+      | "budget"
+      | "budgetFolder"
+      | "followModel"
+      | "headers"
+      | "key"
+      | "onNotice"
+      | "timing"
+      | "world"
     >,
 ): Promise<Joined & { agent: Participant }> {
   const body = registration(wishes);
