@@ -107,6 +107,7 @@ test("a request that went into a tunnel which its agent never read goes to the n
   held?.responder.write(Buffer.from(`{"choices":[]}`));
   held?.responder.end();
   expect((await asking).status).toBe(200);
+  await until("the event of the second attempt", attempts, ({ length }) => length === 2);
   expect(attempts()).toEqual([1, 2]);
   deaf.socket.terminate();
   await next.close();
