@@ -142,14 +142,15 @@ function having(room: Room, { protocol, demand }: SelectionQuery): string {
 function notPermitted(room: Room, { selector, demand: { models } }: SelectionQuery): Selection {
   const wanted =
     selector.kind === "model" ? selector.model : selector.kind === "name" && selector.name;
-  const who = wanted === false ? "No participant" : JSON.stringify(wanted.slice(0, 256));
+  const named = wanted === false ? undefined : JSON.stringify(wanted.slice(0, 256));
+  const none = named === undefined ? "No participant" : `No participant for ${named}`;
   return {
     kind: "refused",
     code: "not_allowed",
     message:
       models === undefined
-        ? `${who === "No participant" ? who : `No participant for ${who}`} serves the holder of this key in room ${room.code}.`
-        : `This key permits ${listed(models, 16)} in room ${room.code}. ${who} serves none of them.`,
+        ? `${none} serves the holder of this key in room ${room.code}.`
+        : `This key permits ${listed(models, 16)} in room ${room.code}. ${named ?? none} serves none of them.`,
     hint: `List what it permits: roomhub models ${room.code}`,
     refusals: [],
   };

@@ -9,8 +9,8 @@ const maxAttempts = 3;
 
 /**
  * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that was lost before the
- * provider could respond, a tunnel that its agent never read, an agent that refuses for its budget, a prompt beyond the context, a 503 while no other
- * participant is ready, or anything else.
+ * provider could respond, a tunnel that its agent never read, an agent that refuses for its budget, a prompt beyond the
+ * context, a 503 while no other participant is ready, or anything else.
  */
 export type FailureCause = number | "path" | "unread" | "budget" | "context" | "busy" | "other";
 

@@ -23,7 +23,10 @@ export interface ResponseHandler {
   onEnd(): void;
   /** The tunnel was interrupted and is resumed: the rest of the response follows. */
   onResumed?(): void;
-  /** The agent aborted, its response was malformed, a callback of this handler threw, or the tunnel closed (`tunnelLost`, `unread`). */
+  /**
+   * The agent aborted, its response was malformed, a callback of this handler threw, or the tunnel closed (`tunnelLost`,
+   * `unread`).
+   */
   onReset(code: ResetCode, reason: string): void;
   /** Called once, last: the agent has finished the stream, did not confirm for 5 s, or the tunnel closed. */
   onClosed(): void;
