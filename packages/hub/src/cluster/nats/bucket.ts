@@ -62,7 +62,12 @@ export class Bucket {
       allow_direct: false,
     };
     if (options.ttlMs !== undefined) wanted.ttl = options.ttlMs;
-    const bucket = await new kv.Kvm(client.streams).create(name, wanted);
+    const create = () => new kv.Kvm(client.streams).create(name, wanted);
+    // Hubs that start at once create it at once: the server may refuse all but one, each of which finds it afterwards.
+    const bucket = await create().catch((error: unknown) => {
+      if (error instanceof jetstream.JetStreamApiError) return create();
+      throw error;
+    });
     const status = await bucket.status();
     return new Bucket(client, bucket, name, status.streamInfo);
   }
