@@ -73,6 +73,33 @@ test("a new name and password of a room hold at every hub of a cluster, and a de
   expect((await first.fetch(path)).status).toBe(404);
 });
 
+test("the agents of a deleted room stop and say so, whichever hub they dialled", async () => {
+  await using provider = await startFakeProvider();
+  await using cluster = await startCluster(2);
+  await cluster.linked();
+  const [first, second] = cluster.hubs;
+  if (first === undefined || second === undefined) throw new Error("the cluster has two hubs");
+  const { code, path, headers } = await hostedRoom(first);
+  await cluster.everywhere("/rooms", ({ rooms }: { rooms: Room[] }) => rooms.length === 1);
+  const notices: ParticipantNotice[] = [];
+  const onNotice = (notice: ParticipantNotice) => void notices.push(notice);
+  await using _ada = await joinTunnel(first, code, { endpoint: provider.url, onNotice });
+  await using _bob = await joinTunnel(second, code, {
+    ...{ id: "bob", endpoint: provider.url, onNotice },
+  });
+  expect((await second.fetch(path, { method: "DELETE", headers })).status).toBe(200);
+  const stops = await until(
+    "the end of both agents",
+    () => notices.filter(({ kind }) => kind === "stopped"),
+    (found) => found.length === 2,
+  );
+  const stop = {
+    ...{ code: "room_not_found", reason: `Room ${code} was deleted.` },
+    hint: "Ask its host for another one, or choose one: roomhub room list",
+  };
+  expect(stops).toMatchObject([stop, stop]);
+});
+
 test("the agent of a participant that was kicked stops", async () => {
   await using provider = await startFakeProvider();
   await using hub = await startTestHub();

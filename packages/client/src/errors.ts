@@ -25,6 +25,7 @@ export interface RoomhubErrorDetails {
   requestId: string | undefined;
   retryAfterMs: number | undefined;
   participants: readonly Refusal[] | undefined;
+  isFinal?: boolean;
 }
 
 /** An error response of the hub. Check with {@link isRoomhubError}. Contract §6. */
@@ -42,6 +43,8 @@ export class RoomhubError extends Error {
   readonly requestId: string | undefined;
   /** How long to wait before a retry, ms. */
   readonly retryAfterMs: number | undefined;
+  /** The hub says that the same request fails again (`x-should-retry: false`). */
+  readonly isFinal: boolean;
   /** On refused requests: the room's participants, and why each could not serve it. */
   readonly participants: readonly Refusal[] | undefined;
 
@@ -53,6 +56,7 @@ export class RoomhubError extends Error {
     this.hint = details.hint;
     this.requestId = details.requestId;
     this.retryAfterMs = details.retryAfterMs;
+    this.isFinal = details.isFinal ?? false;
     this.participants = details.participants;
   }
 }
@@ -111,6 +115,7 @@ export function errorFromResponse(response: Response, body: string): RoomhubErro
         (message === undefined ? wrongServerHint(response, body) : undefined),
       requestId: response.headers.get("x-request-id") ?? undefined,
       retryAfterMs: retryAfterMs(response.headers),
+      isFinal: response.headers.get("x-should-retry") === "false",
       participants: refusals(error?.["participants"]),
     },
   );

@@ -37,6 +37,17 @@ test("a reserved room has a place and a code, and is found when it is added", ()
   expect([registry.roomCount, registry.hasCode("YYY888")]).toEqual([2, false]);
 });
 
+test("a room that was removed is refused for good, and its code is not given to another one", () => {
+  const { registry, room } = filled();
+  registry.removeRoom(room);
+  const deleted = { code: "room_not_found", message: "Room ABC234 was deleted.", isFinal: true };
+  expect(() => registry.room("abc234")).toThrow(expect.objectContaining(deleted));
+  expect(registry.hasCode("ABC234")).toBe(true);
+  expect(() => registry.room("ZZZ999")).toThrow(expect.objectContaining({ isFinal: false }));
+  registry.addRoom(room);
+  expect(registry.room("ABC234")).toBe(room);
+});
+
 test("an unknown room and an unknown participant are named in short, quoted", () => {
   const { registry, room } = filled();
   const long = `"\n${"x".repeat(300)}`;

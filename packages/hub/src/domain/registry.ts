@@ -4,11 +4,16 @@ import type { Participant } from "./participant.ts";
 import type { Room } from "./room.ts";
 import { closest } from "./suggest.ts";
 
+/** Codes of removed rooms that are remembered. */
+const maxRemoved = 10_000;
+
 /** All rooms of one hub and their participants. Holds, counts and finds; decides nothing. */
 export class Registry {
   readonly #rooms = new Map<string, Room>();
   /** rooms being created: they have a place and a code, and are not found yet */
   readonly #reserved = new Map<string, Room>();
+  /** codes of rooms that were here, the oldest first */
+  readonly #removed = new Set<string>();
   #participantCount = 0;
 
   /** Reserved rooms included. */
@@ -36,7 +41,7 @@ export class Registry {
   }
 
   hasCode(code: string): boolean {
-    return this.#rooms.has(code) || this.#reserved.has(code);
+    return this.#rooms.has(code) || this.#reserved.has(code) || this.#removed.has(code);
   }
 
   /** Reserves the code of a room that is about to be added, or removed. */
@@ -46,12 +51,17 @@ export class Registry {
 
   addRoom(room: Room): void {
     this.#reserved.delete(room.code);
+    this.#removed.delete(room.code);
     this.#rooms.set(room.code, room);
   }
 
   removeRoom(room: Room): void {
     this.#reserved.delete(room.code);
-    if (this.#rooms.delete(room.code)) this.#participantCount -= room.participants.size;
+    if (!this.#rooms.delete(room.code)) return;
+    this.#participantCount -= room.participants.size;
+    this.#removed.add(room.code);
+    const [oldest] = this.#removed;
+    if (this.#removed.size > maxRemoved && oldest !== undefined) this.#removed.delete(oldest);
   }
 
   /** @param code - in any letter case */
@@ -59,10 +69,12 @@ export class Registry {
     return this.#rooms.get(normaliseRoomCode(code));
   }
 
-  /** @throws HubError `room_not_found` */
+  /** @throws HubError `room_not_found`, which is final for a room that was here: a hub without its state does not know */
   room(code: string): Room {
     const room = this.findRoom(code);
     if (room !== undefined) return room;
+    const normal = normaliseRoomCode(code);
+    if (this.#removed.has(normal)) throw roomDeleted(normal);
     throw new HubError("room_not_found", `There is no room ${shown(code)} on this hub.`, {
       hint: this.#roomMeantBy(code),
     });
@@ -115,6 +127,14 @@ export class Registry {
   isCurrent(participant: Participant): boolean {
     return this.#rooms.get(participant.roomCode)?.participants.get(participant.id) === participant;
   }
+}
+
+/** The error of a room that was here, at which agents stop. Contract §9. */
+export function roomDeleted(code: string): HubError {
+  return new HubError("room_not_found", `Room ${code} was deleted.`, {
+    hint: "Ask its host for another one, or choose one: roomhub room list",
+    isFinal: true,
+  });
 }
 
 /** A name from a URL, short and quoted, for a message. */

@@ -135,7 +135,7 @@ describe("an unused room", () => {
     office.pass(1);
     expect(dropUnusedRooms(office.context)).toBe(1);
     expect([office.dropped, office.saveCount()]).toEqual([[office.room], saved + 1]);
-    expect(() => getRoom(office.context, office.room)).toThrow(/no room/);
+    expect(() => getRoom(office.context, office.room)).toThrow(/was deleted/);
     expect(dropUnusedRooms(office.context)).toBe(0);
     expect(office.saveCount()).toBe(saved + 1);
   });

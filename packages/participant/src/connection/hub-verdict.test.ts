@@ -2,9 +2,14 @@ import { RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
 import { judgeHeartbeat, judgeJoin, judgeUpgrade } from "./hub-verdict.ts";
 
-function refusedWith(status: number, code: string, hint: string | undefined): RoomhubError {
+function refusedWith(
+  status: number,
+  code: string,
+  hint: string | undefined,
+  isFinal = false,
+): RoomhubError {
   const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
-  return new RoomhubError("No.", { status, code, param: "", hint, ...none });
+  return new RoomhubError("No.", { status, code, param: "", hint, isFinal, ...none });
 }
 
 const wrongPassword = refusedWith(401, "invalid_password", "Ask the host.");
@@ -21,6 +26,12 @@ test("a temporary failure is one line that includes the hint", () => {
   expect(busy).toMatchObject({ event: { type: "failed" }, reason: "No. (Wait.)" });
   const restarted = judgeJoin(refusedWith(404, "room_not_found", undefined), "yes");
   expect(restarted).toMatchObject({ event: { type: "failed" }, reason: "No." });
+});
+
+test("a deleted room stops the participant, an unknown one does not", () => {
+  const judged = (isFinal: boolean) =>
+    judgeJoin(refusedWith(404, "room_not_found", undefined, isFinal), "yes").event.type;
+  expect([judged(true), judged(false)]).toEqual(["refused", "failed"]);
 });
 
 test("only a tunnel refusal by the hub stops the participant, not one by a proxy", () => {

@@ -50,7 +50,8 @@ export function readJoin(response: unknown, proof: string | undefined) {
 
 /**
  * Judges a failed join. Before the first success, a client error is a mistake of the user and stops the participant; later
- * the same response may come from a restarted hub or a proxy, so only a refused password or token stops it.
+ * the same response may come from a restarted hub or a proxy, so only a refused password or token stops it, and a room
+ * that was deleted.
  * Contract §3: 401/403 → stop. A taken id may be taken by this participant's own earlier join, until that expires.
  */
 export function judgeJoin(error: unknown, registered: Registered): Verdict {
@@ -58,7 +59,7 @@ export function judgeJoin(error: unknown, registered: Registered): Verdict {
   if (error instanceof StaleHomeError) return stale(reason);
   if (!(error instanceof RoomhubError)) return { event: { type: "failed" }, reason };
   const { status } = error;
-  const isRefusal = isRefusedByHub(error);
+  const isRefusal = isRefusedByHub(error) || isDeletedRoom(error);
   const isMistake = status < 500 && !passingStatuses.has(status);
   const isOurGhost = registered === "perhaps" && error.code === "participant_id_taken";
   if (isRefusal || (isMistake && registered !== "yes" && !isOurGhost)) return refusalBy(error);
@@ -165,6 +166,11 @@ function refusalBy({ code, message, hint }: RoomhubError): Verdict {
 
 function isRefusedByHub({ status, code }: RoomhubError): boolean {
   return (status === 401 || status === 403) && code !== notAHub;
+}
+
+/** A hub that restarted without its state does not know the room either, but does not say that this is final. */
+function isDeletedRoom({ code, isFinal }: RoomhubError): boolean {
+  return code === "room_not_found" && isFinal;
 }
 
 /** In a closed room the token of a participant that was removed proves nothing; of a join, the hub says why it is refused. */

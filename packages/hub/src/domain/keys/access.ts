@@ -1,6 +1,7 @@
 import type { KeyRight } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { Permits } from "../needs/demand.ts";
+import { roomDeleted } from "../registry.ts";
 import type { Room } from "../room.ts";
 import type { KeyVerdict, RoomKey } from "./key-table.ts";
 
@@ -81,7 +82,7 @@ export class Access {
   /** Why the request must end. @param nowMs - epoch ms @returns undefined as long as it may go on */
   refusal(nowMs: number): HubError | undefined {
     const room = this.#room;
-    if (room.isDeleted) return roomDeleted(room);
+    if (room.isDeleted) return roomDeleted(room.code);
     if (!room.isClosed) return undefined;
     if (this.holder === undefined) return keyRefusal(room, "unknown");
     if (this.holder.kind !== "key") return undefined;
@@ -111,10 +112,4 @@ export function keyRefusal({ code }: Room, why: Exclude<KeyVerdict["kind"], "val
     case "expired":
       return new HubError("key_expired", `The key has expired in room ${code}.`, details);
   }
-}
-
-function roomDeleted({ code }: Room): HubError {
-  return new HubError("room_not_found", `Room ${code} was deleted by its host.`, {
-    hint: "Use another room: roomhub room list",
-  });
 }
