@@ -346,6 +346,19 @@ export class History {
           { atMs: atMs + fault.forMs, act: () => this.network.heal(one, other) },
         ];
       }
+      case "broken dials": {
+        const machine = this.#machine(fault.machine);
+        const begin = () => {
+          this.network.breakDials(machine, fault.mostMs);
+          for (const socket of this.network.sockets) {
+            if (socket.machine === machine && socket.peer?.machine !== machine) socket.break();
+          }
+        };
+        return [
+          { atMs, act: begin },
+          { atMs: atMs + fault.forMs, act: () => this.network.breakDials(machine, undefined) },
+        ];
+      }
       case "freeze": {
         const machine = this.#machine(fault.machine);
         const act = () => {

@@ -131,4 +131,10 @@ export const mutations: readonly Mutation[] = [
     before: "this.#isRead ? RESET_CODES.tunnelLost : RESET_CODES.unread;",
     after: "RESET_CODES.tunnelLost;",
   },
+  {
+    name: "an agent does not count what runs for the home before (once)",
+    file: "packages/participant/src/endpoint-slots.ts",
+    before: 'const homeOf = (epoch: number | undefined) => `${room} ${epoch ?? ""}`;',
+    after: "const homeOf = (_epoch: number | undefined) => room;",
+  },
 ];

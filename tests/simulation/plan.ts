@@ -34,6 +34,8 @@ export type Fault = { atMs: number } & (
   /** of all connections between two hubs */
   | { kind: "hop reset"; one: string; other: string }
   | { kind: "cut"; one: string; other: string; forMs: number }
+  /** Its connections to other machines break, and within `mostMs` so does each that it dials meanwhile. */
+  | { kind: "broken dials"; machine: string; mostMs: number; forMs: number }
   | { kind: "freeze"; machine: string; forMs: number }
   /** `isPowerCut`: what its disk has not synced is lost, too */
   | { kind: "kill"; machine: string; forMs: number; isPowerCut: boolean }
@@ -157,6 +159,7 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
       }
       case "full disk":
       case "hop reset":
+      case "broken dials":
       case "slow directory":
         throw new Error(`${kind} is drawn below`);
       case "no directory":
@@ -216,6 +219,43 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
       { kind: "freeze", ...afterwards, forMs: 1_000 + below(15_000) },
     ];
     faults.splice(0, faults.length, oneOf(first), oneOf(second));
+  }
+  // A hub of a cluster ends, or is silent until it is replaced, under responses that last; others are sent afterwards.
+  if (hubs.length > 1 && random() < 0.2) {
+    const atMs = loadFromMs + 2_000;
+    for (const [index, request] of requests.slice(0, 6).entries()) {
+      request.atMs = index % 2 === 0 ? atMs - below(2_000) : atMs + below(15_000);
+      [request.tokens, request.gapMs] = [10 + below(40), 400];
+      request.leavesAfterMs = undefined;
+    }
+    const machine = oneOf(hubs);
+    const only: readonly Fault[] = [
+      { kind: "stop", atMs, machine, forMs: 1_000 + below(25_000) },
+      { kind: "kill", atMs, machine, forMs: 1_000 + below(10_000), isPowerCut: false },
+      { kind: "freeze", atMs, machine, forMs: 10_000 + below(15_000) },
+    ];
+    faults.splice(0, faults.length, oneOf(only));
+  }
+  // Agents whose dials fail at each of their stages, while requests wait for them at the next home of their room.
+  if (random() < 0.15) {
+    const atMs = loadFromMs + 500;
+    const brokenDials = (name: string): Fault => {
+      const mostMs = 4 + below(oneOf([4, 40]));
+      return { kind: "broken dials", atMs, machine: name, mostMs, forMs: 1_000 + below(3_000) };
+    };
+    faults.splice(0, faults.length, ...agents.map(({ name }) => brokenDials(name)));
+    if (hubs.length > 1) {
+      faults.push({ kind: "stop", atMs, machine: oneOf(hubs), forMs: 4_000 + below(10_000) });
+      for (const request of requests.slice(0, 6)) request.atMs = atMs + below(2_000);
+    }
+  }
+  // A hub that is alone confirms a change, and its power is cut soon afterwards.
+  if (hubs.length === 1 && random() < 0.15) {
+    const [atMs, machine] = [loadFromMs + below(loadMs), hubs[0]!];
+    const kind = oneOf(["room", "alias"] as const);
+    changes.push({ atMs, hub: 0, kind, name: `${kind}-last` });
+    const forMs = 500 + below(3_000);
+    faults.push({ kind: "kill", atMs: atMs + below(400), machine, forMs, isPowerCut: true });
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;

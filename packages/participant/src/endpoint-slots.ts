@@ -1,12 +1,12 @@
 /** With so many slots, a model server queues by itself: a cloud API, vLLM, SGLang. */
 const unboundedLimit = 256;
 
-/** One participant in front of a model server. */
+/** One participant in front of a model server. `epoch` is of the room's home that sends the request, if rooms have homes. */
 export interface EndpointSeat {
-  /** All slots are taken, some of them by requests of other rooms, which this room's hub does not count. */
-  isFull(): boolean;
+  /** All slots are taken, some of them by requests that this home does not count: of other rooms, or of the home before. */
+  isFull(epoch: number | undefined): boolean;
   /** @returns call it when the request ends; repeated calls have no effect */
-  begin(): () => void;
+  begin(epoch: number | undefined): () => void;
   /** The participant has stopped, and runs nothing. */
   close(): void;
 }
@@ -14,7 +14,7 @@ export interface EndpointSeat {
 interface Server {
   /** the number of slots, as far as each participant in front of it knows */
   limits: Set<() => number | undefined>;
-  /** requests by room */
+  /** requests by room and epoch of its home */
   running: Map<string, number>;
   total: number;
 }
@@ -28,7 +28,7 @@ export class EndpointSlots {
 
   /**
    * @param baseUrl - of the model server
-   * @param room - whose requests a hub counts together
+   * @param room - whose requests its home counts together
    * @param limit - how many requests run at once there, as far as this participant knows
    */
   open(baseUrl: string, room: string, limit: () => number | undefined): EndpointSeat {
@@ -39,18 +39,23 @@ export class EndpointSlots {
     };
     this.#servers.set(baseUrl, server);
     server.limits.add(limit);
-    const add = (count: number) => {
-      server.running.set(room, (server.running.get(room) ?? 0) + count);
+    const { running } = server;
+    const homeOf = (epoch: number | undefined) => `${room} ${epoch ?? ""}`;
+    const add = (home: string, count: number) => {
+      const ofHome = (running.get(home) ?? 0) + count;
+      if (ofHome === 0) running.delete(home);
+      else running.set(home, ofHome);
       server.total += count;
     };
     return {
-      isFull: () =>
-        server.total > (server.running.get(room) ?? 0) && server.total >= limitOf(server),
-      begin() {
+      isFull: (epoch) =>
+        server.total > (running.get(homeOf(epoch)) ?? 0) && server.total >= limitOf(server),
+      begin(epoch) {
+        const home = homeOf(epoch);
         let isRunning = true;
-        add(1);
+        add(home, 1);
         return () => {
-          if (isRunning) add(-1);
+          if (isRunning) add(home, -1);
           isRunning = false;
         };
       },

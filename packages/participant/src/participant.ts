@@ -79,7 +79,7 @@ class TunnelParticipant implements Participant {
       model: () => this.#served.name,
       capabilities: () => this.#capabilities(),
       status: () => this.#status(),
-      onRequest: (request) => serveRequest(request, this.#serveDeps),
+      onRequest: (request, epoch) => serveRequest(request, this.#serveDeps, epoch),
       onConnected: () => this.#started.resolve(),
       onStopped: (stop) => this.#onStopped(stop),
       notify: this.#notify,

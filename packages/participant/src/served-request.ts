@@ -80,17 +80,25 @@ function isText({ "content-type": type = "" }: ResponseHead["headers"]): boolean
   return !/^(?:audio|video|image)\/|^application\/(?:octet-stream|ogg)\b/i.test(type);
 }
 
-/** Serves one request of the hub from the provider, or refuses it without opening a socket. */
-export function serveRequest(request: IncomingRequest, deps: ServeDeps): RequestBodyHandler {
+/**
+ * Serves one request of the hub from the provider, or refuses it without opening a socket.
+ *
+ * @param epoch - of the room's home that sends it
+ */
+export function serveRequest(
+  request: IncomingRequest,
+  deps: ServeDeps,
+  epoch?: number,
+): RequestBodyHandler {
   const { method, path } = request.head;
   if (!deps.heads.isAllowed(request.head)) {
     const reason = `this participant does not serve ${method} ${path.slice(0, 100)}`;
     request.responder.reset(RESET_CODES.refused, reason);
     return refused(request, deps, { status: undefined, code: "refused", reason });
   }
-  if (deps.seat.isFull() && deps.takesBack()) {
+  if (deps.seat.isFull(epoch) && deps.takesBack()) {
     sendBusy(request);
-    const reason = "requests of other rooms take all slots of the model server";
+    const reason = "requests of other rooms, or homes, take all slots of the model server";
     return refused(request, deps, { status: 429, code: "busy", reason });
   }
   if (method === "POST" && !isServed(request, deps)) {
@@ -99,9 +107,11 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
     return refused(request, deps, { status: 429, code: "refused", reason: message });
   }
   // Lists and stored responses cost nothing.
-  if (deps.budget === undefined || method !== "POST") return new ServedRequest(request, deps);
+  if (deps.budget === undefined || method !== "POST") {
+    return new ServedRequest(request, deps, epoch, undefined);
+  }
   const refusal = deps.budget.admit();
-  if (refusal === undefined) return new ServedRequest(request, deps, new TokenMeter(path));
+  if (refusal === undefined) return new ServedRequest(request, deps, epoch, new TokenMeter(path));
   sendRefusal(request, refusal);
   return refused(request, deps, { status: 429, code: "budget", reason: refusal.message });
 }
@@ -174,12 +184,17 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #reason: string | undefined;
 
   /** @param tokens - for the budget; undefined when the request counts for none */
-  constructor(request: IncomingRequest, deps: ServeDeps, tokens?: TokenMeter) {
+  constructor(
+    request: IncomingRequest,
+    deps: ServeDeps,
+    epoch: number | undefined,
+    tokens: TokenMeter | undefined,
+  ) {
     this.#request = request;
     this.#deps = deps;
     this.#tokens = tokens;
     this.#startedMs = deps.world.monotonicMs();
-    this.#leaveSlot = deps.seat.begin();
+    this.#leaveSlot = deps.seat.begin(epoch);
     const { path } = request.head;
     const client = deps.heads.clientOf(request.head);
     deps.running.add(this);

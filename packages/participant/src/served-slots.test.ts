@@ -78,6 +78,25 @@ test("a room's requests are never sent back for its own", async () => {
   expect([one.status, two.status]).toEqual([200, 200]);
 });
 
+test("a room's next home gets back what the model server has no slot for while it works for the home before", async () => {
+  await using it = await startTwoRooms(1);
+  const { hub, session } = it.ana;
+  const running = send(session);
+  await running.head;
+  hub.homeEpoch = 2;
+  const opened = hub.nextSession();
+  session.goAway("the room has another home");
+  const next = await opened;
+  const refused = send(next);
+  await refused.closed;
+  expect([refused.status, refused.refusal]).toEqual([429, "busy"]);
+  it.responses[0]?.end("}");
+  await running.closed;
+  const served = send(next);
+  await served.head;
+  expect(served.status).toBe(200);
+});
+
 test("a hub whose rooms have no homes gets no request back", async () => {
   await using it = await startTwoRooms(undefined);
   const [one, two] = [send(it.ana.session), send(it.bob.session)];

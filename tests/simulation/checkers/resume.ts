@@ -26,6 +26,7 @@ export function noTunnelIsLost({ plan, outcomes }: History): string[] {
       case "stop":
         return isHub(fault.machine) && plan.hubs.length > 1;
       case "reset":
+      case "broken dials":
       case "slow network":
       case "clock":
       case "model server":

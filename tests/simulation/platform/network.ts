@@ -29,6 +29,8 @@ export class Network {
   readonly #servers = new Set<Server>();
   readonly #cuts = new Set<string>();
   readonly #open = new Set<SimulatedSocket>();
+  /** of machines whose dials break: within so many ms */
+  readonly #brokenDials = new Map<Machine, number>();
   #nextPort = 40_000;
 
   constructor(scheduler: Scheduler) {
@@ -83,8 +85,15 @@ export class Network {
     this.#cuts.delete(pairOf(one, other));
   }
 
+  /** What it dials at another machine breaks within so many ms; undefined: no more. */
+  breakDials(machine: Machine, mostMs: number | undefined): void {
+    if (mostMs === undefined) this.#brokenDials.delete(machine);
+    else this.#brokenDials.set(machine, mostMs);
+  }
+
   healAll(): void {
     this.#cuts.clear();
+    this.#brokenDials.clear();
   }
 
   isCut(one: Machine, other: Machine): boolean {
@@ -170,6 +179,10 @@ export class Network {
         listener.server.emit("connection", accepted);
       });
       socket.isConnected();
+      const breaksWithinMs = from === to ? undefined : this.#brokenDials.get(from);
+      if (breaksWithinMs === undefined) return;
+      const breaksAfterMs = scheduler.random() * breaksWithinMs;
+      scheduler.schedule(from, breaksAfterMs, "break", () => socket.break());
     });
   }
 

@@ -42,7 +42,8 @@ export interface TunnelConnectionOptions extends DialCourseOptions {
   status: () => TunnelStatus;
   /** HELLO was received: requests follow. @param resumed - the session of `resumes`, when the hub resumed it */
   onOpened: (resumed: AgentSession | undefined) => void;
-  onRequest: (request: IncomingRequest) => RequestBodyHandler;
+  /** @param epoch - as in the HELLO of the hub that sends it */
+  onRequest: (request: IncomingRequest, epoch: number | undefined) => RequestBodyHandler;
   /** Called once: the hub sends no new requests, and closes the tunnel when running ones have finished. */
   onGoAway: () => void;
   /**
@@ -86,6 +87,8 @@ export class TunnelConnection {
   /** where the connection begins on this machine */
   #localAddress: string | undefined;
   #goAwayReason: string | undefined;
+  /** of the room's home, in the hub's HELLO */
+  #epoch: number | undefined;
   #onEnded: TunnelConnectionOptions["onEnded"];
 
   constructor(options: TunnelConnectionOptions) {
@@ -257,7 +260,7 @@ export class TunnelConnection {
         onHello: (hello) => this.#onHello(hello, undefined),
         onResume: (earlier, hello) => this.#onHello(hello, earlier),
         onInterrupted: () => this.#onInterrupted(),
-        onRequest,
+        onRequest: (request) => onRequest(request, this.#epoch),
         onGoAway: () => this.#dismiss(),
         onClose: (code, reason) => this.#onClose(socket, code, reason),
         onError: onFault,
@@ -274,6 +277,7 @@ export class TunnelConnection {
 
   #onHello({ epoch }: Hello, resumed: AgentSession | undefined): void {
     if (this.#phase.kind !== "open") return;
+    this.#epoch = epoch;
     if (resumed !== undefined) this.#phase.session = resumed;
     const { url } = this.#course.stop;
     const refusal = this.#options.fence.refusalOf(epoch);
