@@ -106,6 +106,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Budget.resetAt": "When the day's tokens are renewed: epoch ms",
   "Load.elsewhere":
     "Slots of its model server that are busy with something else: a cancelled request that continues, or another client",
+  "Load.batch":
+    "Requests of batches: `active` of those that run, and `queued` beside those that wait; absent for none",
   "Specs.vram": "GB",
   "Specs.ram": "GB",
   ParticipantConfig:
@@ -150,6 +152,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "RequestSummary.model": "The participant's; absent while it waits",
   "RequestSummary.selector": "The request's `model` field",
   "RequestSummary.conversation": "The same for requests of one session in the room",
+  "RequestSummary.priority": "`batch`: others come before it; absent for all others",
   "RequestSummary.attempt": "Attempts so far; 0 before the first",
   "RequestSummary.startedAt": "Epoch milliseconds of its arrival",
   "RequestSummary.firstAt": "Epoch milliseconds of the first content or body byte",

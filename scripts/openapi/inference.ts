@@ -103,6 +103,13 @@ const requireHeader: Parameter = {
     "Features that the model must have, of `tools`, `vision`, `reasoning`, `schema` and `logprobs`, separated by commas. Never forwarded",
 };
 
+const priorityHeader: Parameter = {
+  name: "x-roomhub-priority",
+  in: "header",
+  description:
+    "`batch`: other requests come before this one; `interactive`: they do not, whatever `service_tier` says. Never forwarded",
+};
+
 /** Sent on to the provider, and no other header of the client's but `accept`. */
 const forwarded: readonly Parameter[] = [
   forwardedHeader("idempotency-key"),
@@ -157,8 +164,8 @@ function ofSurface(surface: Surface): Operation {
     routes: both("POST", surface.path),
     parameters:
       surface.errorShape === "anthropic"
-        ? [requireHeader, ...forwarded, ...forwardedToAnthropic]
-        : [requireHeader, ...forwarded],
+        ? [requireHeader, priorityHeader, ...forwarded, ...forwardedToAnthropic]
+        : [requireHeader, priorityHeader, ...forwarded],
     body: "InferenceRequest",
     takesForm: surface.takesForm,
     successes: {

@@ -13,14 +13,15 @@ import {
   slowBody,
   lines,
   dial,
+  exactlyAfter,
   frame,
   nowhere,
   openLab,
   outcome,
   padded,
   postHead,
+  watched,
   withPad,
-  type Lab,
   limitsOfRooms,
 } from "../support/hub/limits-lab.ts";
 import { tableRows } from "../support/documents/markdown-table.ts";
@@ -49,23 +50,6 @@ function drip(socket: Socket, parts: string[], everyMs: number): void {
   }, everyMs);
 }
 
-/** Whether something has ended yet. */
-function watched(work: Promise<unknown>): () => boolean {
-  let isOver = false;
-  const over = () => (isOver = true);
-  work.then(over, over);
-  return () => isOver;
-}
-
-/** For `ms` it does not happen; one more, and it does. */
-async function exactlyAfter(lab: Lab, ms: number, hasHappened: () => boolean): Promise<void> {
-  await lab.time.advance(ms);
-  await lab.settle();
-  expect(hasHappened()).toBe(false);
-  await lab.time.advance(1);
-  await until("what the limit brings", hasHappened, Boolean);
-}
-
 /** A request still runs at the limit; one more, and it ends as described. */
 function deadline(code: string, body: object, behave: Behave): Check {
   return async (name) => {
@@ -81,6 +65,20 @@ function deadline(code: string, body: object, behave: Behave): Check {
     expect((await events.next("llm.error")).data["code"]).toBe(code);
     await lab.running(0);
   };
+}
+
+/** A request waits behind one that never ends. */
+async function outcomeAfter(limit: "queueWaitMs" | "batchWaitMs", body: object): Promise<string> {
+  await using lab = await openLab({ inFlightPerParticipant: 1, [limit]: 3_000 }, hang);
+  void lab.ask();
+  await lab.running(1);
+  const waiting = lab.ask(body);
+  await until("one to wait", lab.load, ({ queued, batch }) => queued + (batch?.queued ?? 0) === 1);
+  await exactlyAfter(lab, 3_000, watched(waiting));
+  const load = await lab.load();
+  expect(load).toMatchObject({ active: 1, queued: 0 });
+  expect(load).not.toHaveProperty("batch");
+  return await outcome(waiting);
 }
 
 /** Of a join or a new room: a field of so many fits; with one more it is refused, and nothing was created. */
@@ -429,14 +427,11 @@ const checks: Record<LimitName, Check> = {
     expect(await lab.load()).toMatchObject({ active: 1, queued: 1, limit: 1 });
   },
   async queueWaitMs() {
-    await using lab = await openLab({ inFlightPerParticipant: 1, queueWaitMs: 3_000 }, hang);
-    void lab.ask();
-    await lab.running(1);
-    const waiting = lab.ask();
-    await until("one to wait", lab.load, ({ queued }) => queued === 1);
-    await exactlyAfter(lab, 3_000, watched(waiting));
-    expect(await outcome(waiting)).toBe("503 queue_timeout, later 5");
-    expect(await lab.load()).toMatchObject({ active: 1, queued: 0 });
+    expect(await outcomeAfter("queueWaitMs", chat)).toBe("503 queue_timeout, later 5");
+  },
+  async batchWaitMs() {
+    const flex = { ...chat, service_tier: "flex" };
+    expect(await outcomeAfter("batchWaitMs", flex)).toBe("429 batch_timeout, later 60");
   },
   firstByteMs: deadline("provider_timeout", chat, hang),
   streamIdleMs: deadline("stream_idle_timeout", stream, stall),

@@ -375,7 +375,7 @@ async function open(parts: HubParts, life: Life): Promise<HubAddress> {
 }
 
 function sweepTasks(parts: HubParts): SweepTasks {
-  const { operations, inFlight, flushing, streams, tunnels, upstreams } = parts;
+  const { operations, inFlight, queues, flushing, streams, tunnels, upstreams } = parts;
   const { responseSockets, homes, rooms } = parts;
   return {
     often(nowMs) {
@@ -386,6 +386,7 @@ function sweepTasks(parts: HubParts): SweepTasks {
       announceLoadedModels(operations);
       wakeForTrials(operations);
       inFlight.sweep(nowMs);
+      queues.wakeBatches();
       flushing.tick(nowMs);
       streams.tick();
       tunnels.tick(nowMs);

@@ -97,6 +97,7 @@ export const ERROR_STATUS = defineErrors({
   provider_disconnected: { status: 502, retry: "none", stage: "provider" },
   response_too_large: { status: 502, retry: "stop", stage: "provider" },
   participant_offline: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "routing" },
+  batch_timeout: { status: 429, retry: "later", retryAfterSeconds: 60, stage: "queue" },
   queue_timeout: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "queue" },
   room_limit_reached: { status: 503, retry: "stop" },
   participant_limit_reached: { status: 503, retry: "stop" },

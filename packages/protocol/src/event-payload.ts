@@ -48,6 +48,9 @@ export type LeftPayload = z.infer<typeof LeftPayload>;
  */
 const Conversation = z.string();
 
+/** Of a request that others come before; absent for all others. Contract §3, "Batches". */
+export const Priority = z.enum(["batch"]);
+
 /** The pattern of the alias that the request's `model` field matches; absent when it matches none. Contract §3, "Aliases". */
 const AliasPattern = z.string().optional();
 
@@ -62,6 +65,7 @@ export const RequestPayload = z.object({
   client: ClientIdentity,
   /** absent when the request names no session */
   conversation: Conversation.optional(),
+  priority: Priority.optional(),
   /** 1 to 3 */
   attempt: z.int(),
 });
@@ -76,6 +80,7 @@ export const CompletePayload = z.object({
   alias: AliasPattern,
   client: ClientIdentity,
   conversation: Conversation.optional(),
+  priority: Priority.optional(),
   attempts: z.int(),
   /** ms spent waiting for a free participant */
   queueMs: z.number(),
@@ -99,6 +104,7 @@ export const FailurePayload = z.object({
   alias: AliasPattern,
   client: ClientIdentity,
   conversation: Conversation.optional(),
+  priority: Priority.optional(),
   attempts: z.int(),
   queueMs: z.number(),
 });
@@ -125,6 +131,7 @@ export const QueuedPayload = z.object({
   protocol: InferenceProtocol,
   client: ClientIdentity,
   conversation: Conversation.optional(),
+  priority: Priority.optional(),
   /** 1 is the next; by the order of turns at that moment */
   place: z.int().min(1),
 });

@@ -35,6 +35,9 @@ export const TOKEN_COUNT_HEADER = "x-roomhub-token-count";
 /** In requests: the features that a model must have, as words separated by commas. It is never forwarded. */
 export const REQUIRE_HEADER = "x-roomhub-require";
 
+/** In requests: `batch` for one that others come before, else `interactive`. It is never forwarded. */
+export const PRIORITY_HEADER = "x-roomhub-priority";
+
 /** `true`: the prompt may be longer than the context of a model server that cuts it without saying so. */
 export const MAY_TRUNCATE_HEADER = "x-roomhub-may-truncate";
 

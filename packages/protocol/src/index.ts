@@ -44,6 +44,7 @@ export {
   forwardRequestHeaders,
   forwardResponseHeaders,
   MAY_TRUNCATE_HEADER,
+  PRIORITY_HEADER,
   REQUIRE_HEADER,
   TOKEN_COUNT_HEADER,
   TRANSLATED_HEADER,

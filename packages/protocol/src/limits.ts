@@ -207,6 +207,7 @@ export const LIMITS = defineLimits({
   },
   queuePerRoom: { default: 256, unit: "count", what: "waiting requests per room" },
   queueWaitMs: { default: 60_000, unit: "ms", what: "waiting time in the queue" },
+  batchWaitMs: { default: 600_000, unit: "ms", what: "the same for requests of batches" },
 
   tunnelMessageBytes: {
     default: mib,

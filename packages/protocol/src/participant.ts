@@ -97,6 +97,8 @@ export const Load = z.object({
   limitFrom: LimitSource,
   /** slots of its model server busy with other work; absent for none */
   elsewhere: z.int().optional(),
+  /** requests of batches: running ones are part of `active`, waiting ones are not part of `queued`; absent for none */
+  batch: z.object({ active: z.int(), queued: z.int() }).optional(),
   /** the machine whose slots it shares with other participants; absent when it shares none */
   machine: z
     .object({

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ClientIdentity } from "./client-identity.ts";
+import { Priority } from "./event-payload.ts";
 import { InferenceProtocol } from "./surface.ts";
 
 /** A request that runs or waits now. Contract §5, "Detail". */
@@ -21,6 +22,7 @@ export const RequestSummary = z.object({
   client: ClientIdentity,
   /** as in the llm events */
   conversation: z.string().optional(),
+  priority: Priority.optional(),
   /** made so far; 0 before the first */
   attempt: z.int().min(0),
   /** epoch ms */

@@ -13,6 +13,8 @@ export const RouteQuestion = z.object({
   promptBytes: z.coerce.number().int().min(0).max(67_108_864).default(4_096),
   /** what the request's header `x-roomhub-require` would say, such as `schema,tools` */
   require: z.string().max(256).optional(),
+  /** what the request's header `x-roomhub-priority` would say */
+  priority: z.enum(["batch", "interactive"]).default("interactive"),
 });
 export type RouteQuestion = z.input<typeof RouteQuestion>;
 

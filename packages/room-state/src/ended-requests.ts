@@ -16,6 +16,7 @@ interface EndedFacts {
   readonly protocol: InferenceProtocol;
   readonly client: ClientIdentity;
   readonly conversation: string | undefined;
+  readonly priority: "batch" | undefined;
   /** undefined when no participant got the request */
   readonly participantId: string | undefined;
   readonly model: string | undefined;
@@ -67,6 +68,7 @@ function endOf(event: CompletePayload | FailurePayload, nowMs: number): EndedFac
     protocol: event.protocol,
     client: event.client,
     conversation: event.conversation,
+    priority: event.priority,
     participantId: event.participantId ?? undefined,
     model: event.model ?? undefined,
     attempts: event.attempts,

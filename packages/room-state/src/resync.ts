@@ -68,10 +68,11 @@ function fromList(
   known: RunningRequest | undefined,
   nowMs: number,
 ): RunningRequest {
-  const { requestId, selector, protocol, client, conversation, attempt } = request;
+  const { requestId, selector, protocol, client, conversation, priority, attempt } = request;
   // The hub's clock may be ahead of the watcher's.
   const startedMs = known?.startedMs ?? Math.min(request.startedAt, nowMs);
-  const facts = { requestId, selector, protocol, client, conversation, startedMs, attempt };
+  const named = { requestId, selector, protocol, client, conversation, priority };
+  const facts = { ...named, startedMs, attempt };
   const { participantId, model = "" } = request;
   if (request.state === "queued" || participantId === undefined) {
     return { ...facts, kind: "queued", place: Math.max(1, request.place ?? 1) };

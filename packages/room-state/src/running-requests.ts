@@ -17,6 +17,7 @@ interface RequestFacts {
   readonly client: ClientIdentity;
   /** the same 8 hex digits for requests of one conversation */
   readonly conversation: string | undefined;
+  readonly priority: "batch" | undefined;
   /** epoch ms on the watcher's clock */
   readonly startedMs: number;
   /** 0 until a participant was selected */
@@ -144,10 +145,11 @@ export function ended(running: Running, requestId: string): Running {
 function factsOf(
   event: Pick<RequestFacts, "requestId" | "selector" | "protocol" | "client"> & {
     conversation?: string | undefined;
+    priority?: "batch" | undefined;
   },
 ) {
-  const { requestId, selector, protocol, client, conversation } = event;
-  return { requestId, selector, protocol, client, conversation };
+  const { requestId, selector, protocol, client, conversation, priority } = event;
+  return { requestId, selector, protocol, client, conversation, priority };
 }
 
 function leftQueue(running: Running, request: RunningRequest): Running {

@@ -8,7 +8,7 @@ import { createManualTime, QUICK_SWEEP } from "./manual-time.ts";
 import { userSays } from "../clients/openai-client.ts";
 import { sendBytes } from "../clients/raw-http.ts";
 import { startTestHub } from "./start-test-hub.ts";
-import { within } from "../waiting.ts";
+import { until, within } from "../waiting.ts";
 
 export type Behave = FakeProviderOptions["behave"];
 export type Lab = Awaited<ReturnType<typeof openLab>>;
@@ -133,3 +133,24 @@ export const limitsOfRooms = {
   keyFailuresBurst: { testedIn: "packages/hub/src/operations/access.test.ts" },
   keyFailureIntervalMs: { testedIn: "packages/hub/src/operations/access.test.ts" },
 };
+
+/** Whether something has ended yet. */
+export function watched(work: Promise<unknown>): () => boolean {
+  let isOver = false;
+  const over = () => (isOver = true);
+  work.then(over, over);
+  return () => isOver;
+}
+
+/** For `ms` it does not happen; one more, and it does. */
+export async function exactlyAfter(
+  lab: Lab,
+  ms: number,
+  hasHappened: () => boolean,
+): Promise<void> {
+  await lab.time.advance(ms);
+  await lab.settle();
+  expect(hasHappened()).toBe(false);
+  await lab.time.advance(1);
+  await until("what the limit brings", hasHappened, Boolean);
+}

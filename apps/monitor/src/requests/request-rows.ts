@@ -24,6 +24,7 @@ export interface RequestRow {
   /** `33 tokens/s`, or empty */
   rateText: string;
   attempt: number;
+  isBatch: boolean;
   failure: { code: string; error: string; hint: string | undefined } | undefined;
 }
 
@@ -60,6 +61,7 @@ export function requestRow(request: AnyRequest, nowMs: number): RequestRow {
     tokens: tokensOf(request),
     rateText: rateOf(request),
     attempt: "attempts" in request ? request.attempts : request.attempt,
+    isBatch: request.priority === "batch",
     failure:
       request.kind === "failed"
         ? { code: request.code, error: request.error, hint: request.hint }

@@ -95,6 +95,7 @@ const RequestLine = pure(({ request, nowMs, nickname }: RequestLineProps): VNode
             <span>{nickname ?? row.participantId}</span> <span class="quiet">{row.model}</span>
           </>
         )}
+        {row.isBatch ? <span class="badge">batch</span> : null}
         {row.attempt > 1 ? <span class="badge is-warning">attempt {row.attempt}</span> : null}
       </span>
       <span class="time">{row.timeText}</span>

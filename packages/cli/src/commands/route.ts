@@ -27,6 +27,7 @@ interface RouteOptionValues extends HubOptionValues {
   session?: string;
   promptBytes: number;
   require?: string;
+  priority: "batch" | "interactive";
   protocol: SurfaceWord;
 }
 
@@ -44,6 +45,11 @@ export function addRouteCommand(program: Command, context: CliContext): void {
     .option("--session <id>", "the session the request would name, for its cached share")
     .option("--prompt-bytes <n>", "length of the prompt", positiveArgument, 4_096)
     .option("--require <features>", "what the model must have, such as schema,tools")
+    .addOption(
+      new Option("--priority <priority>", "batch: others come before it")
+        .choices(["batch", "interactive"])
+        .default("interactive"),
+    )
     .addHelpText("after", examples("roomhub route ABC234 llama3.2"))
     .action((room: string | undefined, model: string | undefined, options: RouteOptionValues) => {
       const target = onlyOne("room", room, options.room);
@@ -85,6 +91,7 @@ async function showRoute(
     session: options.session,
     promptBytes: options.promptBytes,
     require: options.require,
+    priority: options.priority === "batch" ? "batch" : undefined,
   });
   if (options.json === true) writeJson(context.stdout, route);
   else context.stdout.write(explanation(route, options.protocol));

@@ -129,6 +129,8 @@ export interface Machine {
   readonly members: ReadonlySet<Participant>;
   /** running requests of all members */
   active: number;
+  /** of these, requests of batches */
+  batch: number;
   /** when they began, in ms on the hub's clock, in any order */
   readonly startedMs: number[];
   /** requests that may run at once; infinite for a server without shared slots */
@@ -222,12 +224,16 @@ export interface Load {
   machine: Machine | undefined;
   /** requests running here */
   active: number;
+  /** of these, requests of batches */
+  batch: number;
   /** when they began, in ms on the hub's clock, in any order */
   startedMs: number[];
   /** for whom they run, in any order */
   runningFor: SlotHolder[];
-  /** requests waiting that could be served here */
+  /** requests waiting that could be served here, without those of batches */
   queued: number;
+  /** requests of batches that wait and could be served here */
+  batchQueued: number;
   /** those of them that wait for this participant alone, since it holds their prompt warm */
   awaited: number;
   /** requests that may run at once, see `updateLimit` */
@@ -312,9 +318,11 @@ export function idleLoad(): Load {
   return {
     machine: undefined,
     active: 0,
+    batch: 0,
     startedMs: [],
     runningFor: [],
     queued: 0,
+    batchQueued: 0,
     awaited: 0,
     limit: 1,
     limitFrom: "default",

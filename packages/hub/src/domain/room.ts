@@ -42,6 +42,8 @@ interface RoomPlacing {
   readonly serving: ServingIndex;
   readonly warm: WarmConversations;
   readonly sessions: SessionBindings;
+  /** ms on the hub's clock when a request that is not of a batch last began or ended */
+  lastInteractiveMs: number;
 }
 
 export function newPlacing(): RoomPlacing {
@@ -49,6 +51,7 @@ export function newPlacing(): RoomPlacing {
     serving: new ServingIndex(),
     warm: new WarmConversations(),
     sessions: new SessionBindings(),
+    lastInteractiveMs: Number.NEGATIVE_INFINITY,
   };
 }
 

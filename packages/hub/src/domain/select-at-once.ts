@@ -1,11 +1,10 @@
 import { isSameModel } from "@roomhub/protocol";
 import { canServe } from "./needs/can-serve.ts";
 import { paceOf, type Participant } from "./participant.ts";
-import { isFull } from "./slots.ts";
 import { placeRequest } from "./placement/place-request.ts";
 import { isRoutable } from "./readiness.ts";
 import { isPresent, type Room } from "./room.ts";
-import { type Selection, type SelectionQuery, isLeftToOthers } from "./selection-query.ts";
+import { hasSlot, type Selection, type SelectionQuery, isLeftToOthers } from "./selection-query.ts";
 
 /**
  * Selects a free participant without looking at more participants than needed; undefined when none is free, or when
@@ -98,5 +97,5 @@ function firstFree(room: Room, model: string, query: SelectionQuery): Participan
 }
 
 function isFree(one: Participant, query: SelectionQuery): boolean {
-  return !isFull(one) && isRoutable(one, query.nowMs) && canServe(one, query);
+  return hasSlot(one, query) && isRoutable(one, query.nowMs) && canServe(one, query);
 }

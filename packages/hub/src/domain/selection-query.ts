@@ -2,9 +2,11 @@ import type { ErrorCode, Refusal } from "@roomhub/protocol";
 import { type Bar, type Demand, isPermitted, noDemand } from "./needs/demand.ts";
 import type { ResponseForm } from "./placement/pace.ts";
 import { type Participant, capabilityOf } from "./participant.ts";
+import type { SpareSlots } from "./placement/spare-slots.ts";
 import { noPrompt, type Prompt } from "./placement/warm-conversations.ts";
 import { isAwaited, isRoutable } from "./readiness.ts";
 import type { Room } from "./room.ts";
+import { isFull } from "./slots.ts";
 
 /** The `model` field of a request, read. Interface §4. */
 export type Selector =
@@ -43,6 +45,8 @@ export interface SelectionQuery {
   holdUntilMs: number | undefined;
   /** the participant that it waits for though another is free, and how many requests waited before it */
   held: { participant: Participant; ahead: number } | undefined;
+  /** the only slots that a request of a batch may take; undefined for other requests */
+  spare: SpareSlots | undefined;
   /** uniform in `[0, 1)` */
   random: () => number;
   /** ms on the hub's clock */
@@ -94,9 +98,15 @@ export function plainQuery(
     form: "stream",
     holdUntilMs: undefined,
     held: undefined,
+    spare: undefined,
     random: () => 0,
     nowMs,
   };
+}
+
+/** Whether the request would find a slot there. */
+export function hasSlot(one: Participant, { spare }: Pick<SelectionQuery, "spare">): boolean {
+  return spare === undefined ? !isFull(one) : spare.has(one);
 }
 
 /**

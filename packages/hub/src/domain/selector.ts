@@ -6,11 +6,11 @@ import { canServe, hasRequired } from "./needs/can-serve.ts";
 import { requiredWords } from "./needs/abilities.ts";
 import { isPermitted, type Permits } from "./needs/demand.ts";
 import { capabilityOf, type Participant } from "./participant.ts";
-import { isFull } from "./slots.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
 import { isAwaited, isResting, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 import {
+  hasSlot,
   type Selection,
   type SelectionQuery,
   type Selector,
@@ -40,7 +40,7 @@ export function selectByRule(
   room: Room,
   query: SelectionQuery,
   isFree: (candidate: Participant) => boolean = (one) =>
-    !isFull(one) && !isAwaited(one, query.nowMs),
+    hasSlot(one, query) && !isAwaited(one, query.nowMs),
 ): Selection {
   const { selector, only } = query;
   const present = only === undefined ? [...room.participants.values()] : [only];

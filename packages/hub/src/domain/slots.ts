@@ -7,6 +7,7 @@ const unboundedLimit = 256;
 class SharedMachine implements Machine {
   readonly id: string;
   active = 0;
+  batch = 0;
   readonly startedMs: number[] = [];
   limit = 1;
   readonly #members = new Set<Participant>();
@@ -162,12 +163,14 @@ export function occupySlot(
   { load }: Participant,
   holder: SlotHolder,
   nowMs: number,
+  isBatch = false,
 ): Machine | undefined {
   const { machine } = load;
   load.runningFor.push(holder);
   for (const place of [load, machine]) {
     if (place === undefined) continue;
     place.active++;
+    if (isBatch) place.batch++;
     place.startedMs.push(nowMs);
   }
   return machine;
@@ -176,17 +179,19 @@ export function occupySlot(
 /**
  * The request is over.
  *
- * @param machine - and `holder`, `startedMs`: as returned by and given to {@link occupySlot}
+ * @param machine - and the others: as returned by and given to {@link occupySlot}
  */
 export function releaseSlot(
   { load }: Participant,
   machine: Machine | undefined,
   holder: SlotHolder,
   startedMs: number,
+  isBatch = false,
 ): void {
   for (const place of [load, machine]) {
     if (place === undefined) continue;
     place.active--;
+    if (isBatch) place.batch--;
     removeOne(place.startedMs, startedMs);
   }
   removeOne(load.runningFor, holder);

@@ -175,13 +175,14 @@ function onlineReadyFirst(room: Room, nowMs: number, permits: Permits): Particip
 
 /** How busy a participant is. */
 export function loadView(participant: Participant): Load {
-  const { active, queued, limit, limitFrom } = participant.load;
+  const { active, queued, limit, limitFrom, batch, batchQueued } = participant.load;
   const { reported } = participant.learned;
   const machine = sharedMachine(participant);
   const { elsewhere } = reported;
   return {
     ...{ active, queued, limit, limitFrom },
     ...(elsewhere === 0 ? {} : { elsewhere }),
+    ...(batch + batchQueued === 0 ? {} : { batch: { active: batch, queued: batchQueued } }),
     ...(machine === undefined ? {} : { machine }),
   };
 }

@@ -31,6 +31,7 @@ export interface AttemptListener {
 
 interface AttemptOptions {
   sender: SlotHolder;
+  isBatch: boolean;
   queues: RoomQueues;
   nowMs: () => number;
   /** The hub requests the usage of the stream, the client did not. */
@@ -79,11 +80,11 @@ export class Attempt implements ResponseSink {
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {
-    const { sender, form, coldBytes, nowMs } = this.options;
+    const { sender, isBatch, form, coldBytes, nowMs } = this.options;
     this.#startedMs = nowMs();
     this.#shows = showsOf(this.participant);
     this.#pace.noteSent(form, coldBytes, this.#startedMs);
-    this.#machine = occupySlot(this.participant, sender, this.#startedMs);
+    this.#machine = occupySlot(this.participant, sender, this.#startedMs, isBatch);
     try {
       this.#call = upstream.open(request, this);
     } catch (bug) {
@@ -166,8 +167,8 @@ export class Attempt implements ResponseSink {
   onClosed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const { sender, queues, nowMs } = this.options;
-    releaseSlot(this.participant, this.#machine, sender, this.#startedMs);
+    const { sender, isBatch, queues, nowMs } = this.options;
+    releaseSlot(this.participant, this.#machine, sender, this.#startedMs, isBatch);
     // A refusal of the agent itself took no slot of its model server.
     if (this.refusal === undefined) this.#pace.noteSlot(nowMs() - this.#startedMs);
     const { roomCode } = this.participant;

@@ -128,6 +128,7 @@ export class Attempts implements AttemptListener {
       pace: paceOf(participant, request.capability),
       promptBytes: prompt.bytes,
       coldBytes: this.#routing.coldBytesOf(participant),
+      isBatch: request.isBatch,
     });
     this.#current = attempt;
     this.#served = served;

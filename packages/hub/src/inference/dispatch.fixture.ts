@@ -15,7 +15,7 @@ import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
 import { errorHeaders } from "../http/error-response.ts";
 import type { ClientResponse } from "./client-response.ts";
-import { requiresOf } from "./request/needs.ts";
+import { isOfBatch, requiresOf } from "./request/needs.ts";
 import { ModelRequest } from "./request/inference-request.ts";
 import { Dispatch } from "./dispatch.ts";
 import { InFlight } from "./in-flight.ts";
@@ -184,6 +184,8 @@ export interface SendOptions {
   hops?: string[];
   requestsStreamUsage?: boolean;
   session?: string;
+  /** `x-roomhub-priority` */
+  priority?: string;
   /** `x-roomhub-require` */
   require?: string;
   /** further fields of the request */
@@ -256,6 +258,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
   function pass(ms: number): void {
     nowMs += ms;
     inFlight.sweep(nowMs);
+    queues.wakeBatches();
   }
 
   function send(options: SendOptions = {}): Sent {
@@ -265,9 +268,11 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     const reader = new RequestBodyReader(64, true, crc32);
     reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [], ...options.fields })));
     let settledCount = 0;
+    const body = reader.end();
     const request = new ModelRequest({
       surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
-      body: reader.end(),
+      body,
+      isBatch: isOfBatch(options.priority, body),
       headers: { accept: "text/event-stream" },
       session: options.session,
       requires: requiresOf(options.require),

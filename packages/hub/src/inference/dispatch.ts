@@ -71,6 +71,10 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return this.#routing.candidates();
   }
 
+  get isBatch(): boolean {
+    return this.#call.request.isBatch;
+  }
+
   get #isLeaving(): boolean {
     return this.#deps.isLeaving?.(this.#call.room.code) === true;
   }
@@ -108,8 +112,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const selection = this.#routing.select();
     if (selection.kind === "selected") this.#open(selection.participant);
     else if (selection.kind === "busy") {
-      const { isFull } = this.#deps.queues.of(this.#call.room.code);
-      if (selection.hold !== undefined && isFull) {
+      const queue = this.#deps.queues.of(this.#call.room.code);
+      if (selection.hold !== undefined && queue.isFullFor(this.isBatch)) {
         // The queue has no place for it, and it can run elsewhere.
         this.#routing.endHold();
         return this.#route(isRetry);
@@ -183,10 +187,16 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const upstream = this.#attempts.next(participant);
     beginTrial(participant, this.#deps.nowMs);
     const facts = this.#facts();
+    this.#noteInteractive();
     this.#deps.emit.llmRequest(this.#call.room.code, requestPayload(facts, participant));
     this.#state = attempting;
     const mayTruncate = this.#routing.mayTruncate(participant);
     this.#attempts.send(participant, upstream, servedBy(facts, participant, mayTruncate));
+  }
+
+  #noteInteractive(): void {
+    const { room, request } = this.#call;
+    if (request.hasEvents && !request.isBatch) room.placing.lastInteractiveMs = this.#deps.nowMs();
   }
 
   retry(): void {
@@ -230,7 +240,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       const { delivery } = this.#attempts;
       // All of its time in queues, before earlier attempts too.
       const queuedMs = place && place.sinceMs - this.#queueMs;
-      checkRequest(this.#deps.limits, nowMs, this.#call.startedMs, queuedMs);
+      checkRequest(this.#deps.limits, nowMs, this.#call, queuedMs);
       if (place?.isHoldOver(nowMs) === true && this.tryToLeave()) return;
       this.#attempts.tick(nowMs);
       if (delivery.isLeftOpen(nowMs) && this.#attempts.endIfOver()) return;
@@ -297,6 +307,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#leaveQueue();
     this.#state = settled;
     this.#deps.inFlight.remove(this);
+    if (this.#attempts.count > 0) this.#noteInteractive();
     this.#call.spend?.(this.#attempts.delivery.counted(error));
     this.#attempts.close(error);
     this.#call.onSettled();

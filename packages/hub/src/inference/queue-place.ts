@@ -6,6 +6,7 @@ import type { QueueEntry, RoomQueue } from "./queue.ts";
 /** A request that can wait in a queue. */
 export interface QueuedRequest extends Pick<QueueEntry, "selectionKey"> {
   readonly sender: TurnTaker;
+  readonly isBatch: boolean;
   /** Whether its sender owns this participant, which serves its owner first. */
   owns(participant: Participant): boolean;
   /** The participants that could serve it now; none where it would be refused. */
@@ -19,6 +20,7 @@ export class QueuePlace implements QueueEntry {
   readonly address: string;
   readonly person: string;
   readonly selectionKey: string;
+  readonly isBatch: boolean;
   #candidates: readonly Participant[] = [];
   #owned: readonly Participant[] = [];
   /** ms on the hub's clock */
@@ -37,6 +39,7 @@ export class QueuePlace implements QueueEntry {
     this.address = request.sender.address;
     this.person = request.sender.person;
     this.selectionKey = request.selectionKey;
+    this.isBatch = request.isBatch;
     this.sinceMs = nowMs;
     this.#request = request;
     this.#queue = queue;

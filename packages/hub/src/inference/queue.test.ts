@@ -9,6 +9,7 @@ class Waiting implements QueueEntry {
   readonly name: string;
   readonly address: string;
   readonly person = "";
+  readonly isBatch: boolean;
   readonly selectionKey: string;
   readonly candidates: readonly Participant[];
   readonly #left: string[];
@@ -16,8 +17,15 @@ class Waiting implements QueueEntry {
   readonly isHolding = false;
   tries = 0;
 
-  constructor(name: string, address: string, candidates: Participant[], left: string[]) {
+  constructor(
+    name: string,
+    address: string,
+    candidates: Participant[],
+    left: string[],
+    isBatch = false,
+  ) {
     this.name = name;
+    this.isBatch = isBatch;
     this.address = address;
     this.selectionKey = candidates.map((one) => one.id).join();
     this.candidates = candidates;
@@ -140,6 +148,7 @@ describe("a wake from inside", () => {
     const failing = (name: string): QueueEntry => ({
       address: name,
       person: "",
+      isBatch: false,
       selectionKey: "a",
       candidates: [a],
       owned: [],
@@ -165,6 +174,7 @@ describe("a wake from inside", () => {
     const broken: QueueEntry = {
       address: "x",
       person: "",
+      isBatch: false,
       selectionKey: "broken",
       candidates: [a],
       owned: [],
@@ -191,6 +201,7 @@ describe("a wake from inside", () => {
       {
         address: "x",
         person: "",
+        isBatch: false,
         selectionKey: "first",
         candidates: [],
         owned: [],

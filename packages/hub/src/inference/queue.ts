@@ -5,6 +5,8 @@ import { Turns, type TurnTaker } from "./sender/turns.ts";
 
 /** A request that waits for a free participant. */
 export interface QueueEntry extends TurnTaker {
+  /** It comes after all that are not of a batch. Contract §3, "Batches". */
+  readonly isBatch: boolean;
   /** entries with the same key have the same candidates: when one must wait, so must the others */
   readonly selectionKey: string;
   /** the participants that could serve it */
@@ -34,10 +36,9 @@ const maxLookups = 32;
  * another one.
  */
 export class RoomQueue {
-  readonly #turns = new Turns<QueueEntry>();
-  readonly #own = new OwnFirst<QueueEntry>();
+  readonly #interactive = new Lane();
+  readonly #batch = new Lane();
   readonly #maxEntries: number;
-  #size = 0;
   #isWaking = false;
   #isWakeWanted = false;
 
@@ -46,11 +47,20 @@ export class RoomQueue {
   }
 
   get size(): number {
-    return this.#size;
+    return this.#interactive.size + this.#batch.size;
   }
 
-  get isFull(): boolean {
-    return this.#size >= this.#maxEntries;
+  /** @param isBatch - requests of batches have as many places of their own */
+  sizeFor(isBatch: boolean): number {
+    return this.#lane(isBatch).size;
+  }
+
+  isFullFor(isBatch: boolean): boolean {
+    return this.#lane(isBatch).size >= this.#maxEntries;
+  }
+
+  #lane(isBatch: boolean): Lane {
+    return isBatch ? this.#batch : this.#interactive;
   }
 
   /**
@@ -58,34 +68,42 @@ export class RoomQueue {
    * @throws HubError `queue_full`
    */
   add(entry: QueueEntry, atHead: boolean): void {
-    if (this.isFull && !atHead) {
-      throw new HubError("queue_full", `${this.#size} requests are already queued in this room.`, {
-        hint: "Try again shortly, or let more participants join.",
-      });
+    const { isBatch } = entry;
+    const lane = this.#lane(isBatch);
+    if (this.isFullFor(isBatch) && !atHead) {
+      const requests = isBatch ? "requests of batches" : "requests";
+      throw new HubError(
+        "queue_full",
+        `${lane.size} ${requests} are already queued in this room.`,
+        {
+          hint: "Try again shortly, or let more participants join.",
+        },
+      );
     }
-    if (atHead) this.#turns.addFirst(entry);
-    else this.#turns.add(entry, holdersOf(entry.candidates));
-    this.#own.add(entry);
-    this.#size++;
-    for (const candidate of entry.candidates) candidate.load.queued++;
+    if (atHead) lane.turns.addFirst(entry);
+    else lane.turns.add(entry, holdersOf(entry.candidates));
+    lane.own.add(entry);
+    lane.size++;
+    countWaiting(entry, 1);
   }
 
   /** All waiting entries, in the current order of their turns. */
   inOrder(): QueueEntry[] {
-    return this.#turns.inOrder();
+    return [...this.#interactive.turns.inOrder(), ...this.#batch.turns.inOrder()];
   }
 
   remove(entry: QueueEntry): void {
-    if (!this.#turns.remove(entry)) return;
-    this.#own.remove(entry);
-    this.#size--;
-    for (const candidate of entry.candidates) candidate.load.queued--;
+    const lane = this.#lane(entry.isBatch);
+    if (!lane.turns.remove(entry)) return;
+    lane.own.remove(entry);
+    lane.size--;
+    countWaiting(entry, -1);
   }
 
   /** The participants of the room have changed: updates the candidates of waiting entries. */
   participantsChanged(): void {
     const found = new Map<string, readonly Participant[]>();
-    for (const entry of this.#turns.inOrder()) {
+    for (const entry of this.inOrder()) {
       if (entry.isHolding || entry.findCandidates === undefined) continue;
       let candidates = found.get(entry.selectionKey);
       if (candidates === undefined) {
@@ -100,11 +118,12 @@ export class RoomQueue {
   }
 
   #setCandidates(entry: QueueEntry, candidates: readonly Participant[]): void {
-    this.#own.remove(entry);
-    for (const candidate of entry.candidates) candidate.load.queued--;
+    const { own } = this.#lane(entry.isBatch);
+    own.remove(entry);
+    countWaiting(entry, -1);
     entry.setCandidates?.(candidates);
-    for (const candidate of entry.candidates) candidate.load.queued++;
-    this.#own.add(entry);
+    countWaiting(entry, 1);
+    own.add(entry);
   }
 
   /** Capacity may be free now. Dispatches waiting requests by their turns until none can start. */
@@ -116,31 +135,43 @@ export class RoomQueue {
     try {
       while (this.#isWakeWanted) {
         this.#isWakeWanted = false;
-        this.#wakeOnce();
+        this.#wakeOnce(this.#interactive);
+        if (this.#batch.size > 0) this.#wakeOnce(this.#batch);
       }
     } finally {
       this.#isWaking = false;
     }
   }
 
-  #wakeOnce(): void {
+  #wakeOnce({ turns, own }: Lane): void {
     const stuck = new Set<string>();
-    const goes = (entry: QueueEntry) => this.#goes(entry, stuck);
-    const goesNow = (entry: QueueEntry) => !this.#own.isDeferred(entry) && goes(entry);
-    do this.#own.letOwnersGo((entry) => this.remove(entry));
-    while (this.#turns.letOneRoundGo(goesNow));
-    while (this.#turns.letOneRoundGo(goes));
+    const goes = (entry: QueueEntry) => this.#goes(entry, own, stuck);
+    const goesNow = (entry: QueueEntry) => !own.isDeferred(entry) && goes(entry);
+    do own.letOwnersGo((entry) => this.remove(entry));
+    while (turns.letOneRoundGo(goesNow));
+    while (turns.letOneRoundGo(goes));
   }
 
-  #goes(entry: QueueEntry, stuck: Set<string>): boolean {
+  #goes(entry: QueueEntry, own: Lane["own"], stuck: Set<string>): boolean {
     if (stuck.has(entry.selectionKey)) return false;
-    if (this.#own.goes(entry)) {
+    if (own.goes(entry)) {
       this.remove(entry);
       return true;
     }
     if (!entry.isHolding) stuck.add(entry.selectionKey);
     return false;
   }
+}
+
+/** Entries of one priority, with turns of their own. */
+class Lane {
+  readonly turns = new Turns<QueueEntry>();
+  readonly own = new OwnFirst<QueueEntry>();
+  size = 0;
+}
+
+function countWaiting({ candidates, isBatch }: QueueEntry, difference: 1 | -1): void {
+  for (const { load } of candidates) load[isBatch ? "batchQueued" : "queued"] += difference;
 }
 
 function areSame(some: readonly Participant[], others: readonly Participant[]): boolean {
@@ -180,8 +211,13 @@ export class RoomQueues {
   }
 
   /** How many requests of a room wait. */
-  sizeOf(roomCode: string): number {
-    return this.#queues.get(roomCode)?.size ?? 0;
+  sizeOf(roomCode: string, isBatch = false): number {
+    return this.#queues.get(roomCode)?.sizeFor(isBatch) ?? 0;
+  }
+
+  /** Time alone may free slots for batches. */
+  wakeBatches(): void {
+    for (const [roomCode, queue] of this.#queues) if (queue.sizeFor(true) > 0) this.wake(roomCode);
   }
 
   /** The participants of the room have changed: updates candidates and wakes the queue. */

@@ -28,6 +28,7 @@ export interface RequestFacts {
   client: ClientIdentity;
   /** 8 hex digits; undefined without a session */
   conversation: string | undefined;
+  priority: "batch" | undefined;
   attempts: number;
   queueMs: number;
   /** how often an interrupted tunnel resumed while it ran */
@@ -40,7 +41,7 @@ function conversationOf({ session }: Prompt): string | undefined {
 }
 
 interface RequestSource extends Pick<RequestFacts, "requestId"> {
-  request: Pick<RequestFacts, "protocol" | "selector"> & { prompt: Prompt };
+  request: Pick<RequestFacts, "protocol" | "selector"> & { prompt: Prompt; isBatch: boolean };
   sender: Pick<RequestFacts, "client">;
 }
 
@@ -49,9 +50,10 @@ export function factsOf(
   { requestId, request, sender }: RequestSource,
   now: Pick<RequestFacts, "participant" | "alias" | "attempts" | "queueMs" | "resumes">,
 ): RequestFacts {
-  const { protocol, selector, prompt } = request;
+  const { protocol, selector, prompt, isBatch } = request;
   const conversation = conversationOf(prompt);
-  return { requestId, protocol, selector, client: sender.client, conversation, ...now };
+  const priority = isBatch ? "batch" : undefined;
+  return { requestId, protocol, selector, client: sender.client, conversation, priority, ...now };
 }
 
 /** The facts for response headers, once a participant was called. */
@@ -103,14 +105,14 @@ export function requestSummary(
   places: ReadonlyMap<QueueEntry, number>,
   epochMs: (ms: number) => number,
 ): RequestSummary {
-  const { requestId, selector, alias, protocol, client, conversation, attempts } = facts;
+  const { requestId, selector, alias, protocol, client, conversation, priority, attempts } = facts;
   const { participant } = facts;
   const at = { participantId: participant?.id, model: participant?.model };
   return {
     requestId,
     state: place === undefined ? stateOf(contentMs) : "queued",
     ...(place === undefined ? at : { place: places.get(place) }),
-    ...{ selector, alias, protocol, client, conversation },
+    ...{ selector, alias, protocol, client, conversation, priority },
     attempt: attempts,
     startedAt: epochMs(startedMs),
     firstAt: contentMs === undefined ? undefined : epochMs(contentMs),
@@ -128,8 +130,8 @@ function stateOf(contentMs: number | undefined): RequestSummary["state"] {
  * @param place - 1-based, among the room's waiting requests
  */
 export function queuedPayload(facts: RequestFacts, place: number): QueuedPayload {
-  const { requestId, selector, alias, protocol, client, conversation } = facts;
-  return { requestId, selector, alias, protocol, client, conversation, place };
+  const { requestId, selector, alias, protocol, client, conversation, priority } = facts;
+  return { requestId, selector, alias, protocol, client, conversation, priority, place };
 }
 
 /** Interface §6, llm.request. */
@@ -143,6 +145,7 @@ export function requestPayload(facts: RequestFacts, participant: Participant): R
     alias: facts.alias,
     client: facts.client,
     conversation: facts.conversation,
+    priority: facts.priority,
     attempt: facts.attempts,
   };
 }
@@ -158,6 +161,7 @@ export function completePayload(facts: RequestFacts, metrics: Metrics): Complete
     alias: facts.alias,
     client: facts.client,
     conversation: facts.conversation,
+    priority: facts.priority,
     attempts: facts.attempts,
     queueMs: Math.round(facts.queueMs),
     resumes: facts.resumes === 0 ? undefined : facts.resumes,
@@ -192,6 +196,7 @@ export function failurePayload(
     alias: facts.alias,
     client: facts.client,
     conversation: facts.conversation,
+    priority: facts.priority,
     attempts: facts.attempts,
     queueMs: Math.round(facts.queueMs),
   };

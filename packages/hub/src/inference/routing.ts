@@ -11,6 +11,7 @@ import { noteReadTokens, noteTokens } from "../domain/needs/model-facts.ts";
 import type { Participant } from "../domain/participant.ts";
 import { isLoading, isOverloaded, isRoutable } from "../domain/readiness.ts";
 import { isPresent, type Room } from "../domain/room.ts";
+import { SpareSlots } from "../domain/placement/spare-slots.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import {
@@ -56,6 +57,7 @@ export class Routing implements SelectionQuery {
   readonly form: ResponseForm;
   holdUntilMs: number | undefined;
   held: SelectionQuery["held"];
+  spare: SelectionQuery["spare"];
   excluded: readonly Participant[] = none;
   only: Participant | undefined;
   readonly demand: Demand;
@@ -118,12 +120,18 @@ export class Routing implements SelectionQuery {
     const { uses, requires, models } = this.demand;
     const needs =
       uses === 0 && requires === 0 ? selectionKey : `${selectionKey} ${uses} ${requires}`;
-    const key = models === undefined ? needs : `${needs} of ${JSON.stringify(models)}`;
+    const permitted = models === undefined ? needs : `${needs} of ${JSON.stringify(models)}`;
+    const key = this.#request.isBatch ? `batch ${permitted}` : permitted;
     // Requests that match the same alias may be at different targets.
     return this.#field.alias === undefined ? key : `${key} → ${selectorText(this.selector)}`;
   }
 
   select(): Selection {
+    if (this.#request.isBatch) {
+      this.spare = new SpareSlots(this.#room, this.nowMs);
+      // It waits for any slot, never ahead of an interactive request.
+      this.holdUntilMs = 0;
+    }
     const selection = this.#selectFromHere();
     const hold = selection.kind === "busy" ? selection.hold : undefined;
     // Set once: the cost of waiting is estimated on arrival.

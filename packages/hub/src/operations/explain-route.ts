@@ -25,7 +25,9 @@ import {
   unroutableReason,
 } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
+import { SpareSlots } from "../domain/placement/spare-slots.ts";
 import {
+  hasSlot,
   type Hold,
   plainQuery,
   type Selection,
@@ -54,8 +56,9 @@ interface Question {
   promptBytes: number;
   /** the features that its sender requires, as bits */
   requires: number;
+  priority?: "batch" | "interactive" | undefined;
   permits?: Permits | undefined;
-  /** requests of the room that wait already */
+  /** requests of that priority that wait in the room already */
   waiting: number;
 }
 
@@ -67,7 +70,7 @@ interface Question {
 export function explainRoute(
   context: OperationContext,
   code: string,
-  { model, protocol, session, promptBytes, requires, permits, waiting }: Question,
+  { model, protocol, session, promptBytes, requires, priority, permits, waiting }: Question,
 ): RouteExplanation {
   const { registry, limits, nowMs, keyedHash } = context;
   const room = registry.room(code);
@@ -77,10 +80,10 @@ export function explainRoute(
   const tokens = promptBytes / mostBytesPerToken;
   const sized = { mostTokens: tokens, leastTokens: () => tokens, requires };
   const demand = { ...noDemand, ...sized, ...permits };
-  const isByAlias = field.alias !== undefined;
+  const spare = priority === "batch" ? new SpareSlots(room, nowMs) : undefined;
   const queryFor = (target: Selector, isStrict = false): SelectionQuery => ({
     ...plainQuery(target, protocol, nowMs, prompt, demand),
-    ...{ isByAlias, isStrict },
+    ...{ isByAlias: field.alias !== undefined, isStrict, spare },
   });
   const { selection: found, place } = selectTarget(room, field, 0, queryFor);
   // A refusal is shown with the first target.
@@ -92,6 +95,7 @@ export function explainRoute(
   const first = firstOf(selection);
   const next = first === undefined ? undefined : nextAfter(room, first, field, place, query);
   const matchedSet = new Set(matched);
+  const others = all.filter((one) => !matchedSet.has(one));
   const hold = selection.kind === "busy" ? selection.hold : undefined;
   const scene = { room, query: withBar(room, query), first, next, hold };
   const readAs = readingOf(selector, matched);
@@ -111,14 +115,15 @@ export function explainRoute(
         ...candidate(one, verdictOn(one, scene), nowMs(), demand),
         ...expectedOf(one),
       })),
-      ...all
-        .filter((one) => !matchedSet.has(one))
-        .map((one) => candidate(one, ["passed-over", `serves ${one.model}`], nowMs())),
+      ...others.map((one) => candidate(one, ["passed-over", `serves ${one.model}`], nowMs())),
     ],
-    queue: { waiting, limit: limits.queuePerRoom, waitMs: limits.queueWaitMs },
+    queue: {
+      ...{ waiting, limit: limits.queuePerRoom },
+      waitMs: spare === undefined ? limits.queueWaitMs : limits.batchWaitMs,
+    },
     ...(first === undefined
       ? {}
-      : { onFailure: failureOf(selector, first, next, place < field.targets.length - 1, nowMs) }),
+      : { onFailure: failureOf(query, first, next, place < field.targets.length - 1) }),
     ...(selection.kind === "refused" ? { refusal: refusalOf(selection) } : {}),
   };
 }
@@ -204,13 +209,13 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     return ["full", `has the session in its cache: a request waits up to ${ms} ms for it`];
   }
   if (alone.kind === "busy") {
-    return ["full", fullReason(participant)];
+    return ["full", isFull(participant) ? fullReason(participant) : keptReason];
   }
   if (participant.isStandIn && isLeftToOthers(room, query)) {
     return ["passed-over", "a stand-in: only while no other participant can serve the request"];
   }
   if (query.selector.kind === "any") {
-    return next === undefined || isFull(next) || isAwaited(next, query.nowMs)
+    return next === undefined || !hasSlot(next, query) || isAwaited(next, query.nowMs)
       ? ["asked", "the only one available now"]
       : ["random", "one of these, at random"];
   }
@@ -227,6 +232,8 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     : ["standby", `comes after ${first?.id}`];
 }
 
+const keptReason = "its free slots are kept for interactive requests";
+
 function fullReason(participant: Participant): string {
   const { active, limit, queued, machine } = loadView(participant);
   const own = `${active} of ${limit} requests running, ${queued} queued for it`;
@@ -236,12 +243,12 @@ function fullReason(participant: Participant): string {
 }
 
 function failureOf(
-  selector: Selector,
+  query: SelectionQuery,
   first: Participant,
   next: Participant | undefined,
   hasMoreTargets: boolean,
-  nowMs: () => number,
 ): NonNullable<RouteExplanation["onFailure"]> {
+  const { selector } = query;
   if (!hasMoreTargets && !mayMoveElsewhere(selector, first)) {
     return {
       movesTo: null,
@@ -256,7 +263,7 @@ function failureOf(
     };
   }
   const reason = `it moves to ${next.id} while no response has begun`;
-  const waits = isFull(next) || isAwaited(next, nowMs);
+  const waits = !hasSlot(next, query) || isAwaited(next, query.nowMs);
   return { movesTo: next.id, reason: waits ? `${reason}, and waits there` : reason };
 }
 
@@ -326,14 +333,14 @@ function explainAlias(
 function routeExpectation(
   room: Room,
   participant: Participant,
-  { prompt, demand, protocol, nowMs }: SelectionQuery,
+  { prompt, demand, protocol, nowMs, spare }: SelectionQuery,
 ): RouteExpectation {
   // Without a measured stream, whole responses are the best estimate.
   const pace = paceOf(participant, protocol);
   const form: ResponseForm =
     pace.expectedFirstMs("stream", 0, nowMs()) === undefined ? "whole" : "stream";
   const warm = room.placing.warm.warmBytes(prompt, nowMs()).get(participant) ?? 0;
-  const candidate = candidateFor(participant, warm, { held: undefined, demand, protocol });
+  const candidate = candidateFor(participant, warm, { held: undefined, demand, protocol, spare });
   const query = { promptBytes: prompt.bytes, form, nowMs: nowMs() };
   const { waitMs, firstMs } = expectationOf(candidate, query);
   const rate = pace.promptBytesPerSecond(form);

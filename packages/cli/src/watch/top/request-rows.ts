@@ -41,7 +41,8 @@ function row(request: RunningRequest, nowMs: number, colors: Colors): Cell[] {
 }
 
 function stateCell(request: RunningRequest, colors: Colors): Cell {
-  const attempt = request.attempt > 1 ? `, attempt ${request.attempt}` : "";
+  const batch = request.priority === undefined ? "" : ", batch";
+  const attempt = request.attempt > 1 ? `${batch}, attempt ${request.attempt}` : batch;
   switch (request.kind) {
     case "queued":
       return { text: `queued, place ${request.place}${attempt}`, paint: colors.yellow };

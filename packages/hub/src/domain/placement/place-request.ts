@@ -1,10 +1,9 @@
 import { canServe, expectedTokens, tokensFor } from "../needs/can-serve.ts";
 import { mustLoad, paceOf, type Participant } from "../participant.ts";
-import { isFull } from "../slots.ts";
 import { type Placement, type PlacementCandidate, place } from "./placement.ts";
 import { isRoutable } from "../readiness.ts";
 import type { Room } from "../room.ts";
-import type { SelectionQuery } from "../selection-query.ts";
+import { hasSlot, type SelectionQuery } from "../selection-query.ts";
 
 /** A participant as a candidate for one request. */
 export interface Candidate extends PlacementCandidate {
@@ -14,13 +13,13 @@ export interface Candidate extends PlacementCandidate {
 export function candidateFor(
   participant: Participant,
   warmBytes: number,
-  { held, demand, protocol }: Pick<SelectionQuery, "held" | "demand" | "protocol">,
+  { held, demand, protocol, spare }: Pick<SelectionQuery, "held" | "demand" | "protocol" | "spare">,
 ): Candidate {
   const { load } = participant;
   const { machine, awaited } = load;
   return {
     participant,
-    isFree: !isFull(participant),
+    isFree: hasSlot(participant, { spare }),
     active: machine?.active ?? load.active,
     limit: machine === undefined ? load.limit : Math.min(load.limit, machine.limit),
     startedMs: (machine ?? load).startedMs,
@@ -65,7 +64,7 @@ function comparedCandidates(
   let free = 0;
   for (let step = 0; step < serving.length && free < maxCompared; step++) {
     const one = serving[(from + step) % serving.length] as Participant;
-    if (warm.has(one) || isFull(one) || !mayServe(one, query)) continue;
+    if (warm.has(one) || !hasSlot(one, query) || !mayServe(one, query)) continue;
     free++;
     candidates.push(candidateFor(one, 0, query));
   }
@@ -90,7 +89,9 @@ function loadedBusyOnes(
   query: SelectionQuery,
 ): Candidate[] {
   return serving
-    .filter((one) => isFull(one) && !mustLoad(one) && !warm.has(one) && mayServe(one, query))
+    .filter(
+      (one) => !hasSlot(one, query) && !mustLoad(one) && !warm.has(one) && mayServe(one, query),
+    )
     .slice(0, maxCompared)
     .map((one) => candidateFor(one, 0, query));
 }

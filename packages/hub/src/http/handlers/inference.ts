@@ -1,5 +1,6 @@
 import {
   forwardRequestHeaders,
+  PRIORITY_HEADER,
   type Limits,
   REQUIRE_HEADER,
   type Surface,
@@ -18,7 +19,7 @@ import {
 import type { MoveRequest } from "../../inference/inference-call.ts";
 import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
-import { requiresOf } from "../../inference/request/needs.ts";
+import { isOfBatch, requiresOf } from "../../inference/request/needs.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import type { Access } from "../../operations/context.ts";
 import { FormBodyReader } from "../../inference/request/form-body.ts";
@@ -133,10 +134,12 @@ class ArrivingRequest implements BodySink {
     if (!body.isForm) headers["content-type"] = "application/json";
     const session = sessionKey(inference, room, { access, headers, body });
     const requires = requiresOf(request.headers[REQUIRE_HEADER]);
+    const isBatch = isOfBatch(request.headers[PRIORITY_HEADER], body);
+    const options = { surface, body, headers, session, requires, isBatch, requestsStreamUsage };
     const dispatch = begin(inference, {
       requestId,
       room,
-      request: new ModelRequest({ surface, body, headers, session, requires, requestsStreamUsage }),
+      request: new ModelRequest(options),
       hops: hopsOf(request),
       access,
       sender: inference.senders.senderOf(source, claimsOf(request.headers), body.user, access?.key),

@@ -63,6 +63,7 @@ export function getRoute(
   const question = parse(RouteQuestion, Object.fromEntries(request.query));
   const requires = requiresOf(question.require);
   const permits = permitsOf(request.peer);
-  const waiting = inference.dispatch.queues.sizeOf(code);
+  const isBatch = question.priority === "batch";
+  const waiting = inference.dispatch.queues.sizeOf(code, isBatch);
   return ok(explainRoute(operations, code, { ...question, requires, permits, waiting }));
 }

@@ -1,4 +1,4 @@
-import { forwardRequestHeaders, REQUIRE_HEADER } from "@roomhub/protocol";
+import { forwardRequestHeaders, PRIORITY_HEADER, REQUIRE_HEADER } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
@@ -60,6 +60,7 @@ export class ResponseSockets {
       ...input,
       claims: claimsOf(request.headers),
       requires: requiresOf(request.headers[REQUIRE_HEADER]),
+      priority: request.headers[PRIORITY_HEADER],
       headers: headersOf(request),
       hops: hopsOf(request),
     };

@@ -2,6 +2,7 @@ import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { ModelRequest } from "../../inference/request/inference-request.ts";
 import { admit, begin, sessionKey, touchRoom } from "../../inference/begin.ts";
+import { isOfBatch } from "../../inference/request/needs.ts";
 import type { Access } from "../../operations/context.ts";
 import type { Claims, Source } from "../../inference/sender/senders.ts";
 import type { Dispatch } from "../../inference/dispatch.ts";
@@ -29,6 +30,8 @@ export interface SocketClient {
   claims: Claims;
   /** the features that the client requires of every turn, as bits */
   requires: number;
+  /** its header `x-roomhub-priority` */
+  priority: string | readonly string[] | undefined;
   /** what providers may see of its headers */
   headers: Record<string, string>;
   /** hub ids the handshake already passed */
@@ -114,8 +117,9 @@ export class SocketTurns {
   #start({ body, items }: TurnRequest, requestId: string, goesOnFromMemory: boolean): void {
     const { inference, limits, requestsStreamUsage } = this.#deps;
     const { bodies } = inference;
-    const { code, access, source, claims, requires, headers, hops } = this.#client;
+    const { code, access, source, claims, requires, priority, headers, hops } = this.#client;
     if (surface === undefined) throw new Error("there is no surface for responses");
+    const isBatch = isOfBatch(priority, body);
     const room = admit(inference, code, access);
     bodies.hold(body.length);
     const response = new SocketTurn(this.#channel, limits.responseBodyBytes);
@@ -123,10 +127,11 @@ export class SocketTurns {
     // Set before it begins, since it may end at once.
     this.#running = turn;
     const session = sessionKey(inference, room, { access, headers, body });
+    const options = { surface, body, headers, session, requires, isBatch, requestsStreamUsage };
     turn.dispatch = begin(inference, {
       requestId,
       room,
-      request: new ModelRequest({ surface, body, headers, session, requires, requestsStreamUsage }),
+      request: new ModelRequest(options),
       hops,
       access,
       sender: inference.senders.senderOf(source, claims, body.user, access?.key),

@@ -48,6 +48,7 @@ const unread = {
   isForm: true,
   hasOnlyReader: true,
   previousResponseId: undefined,
+  isFlex: false,
   isStored: false,
   promptBytes: 0,
   textBytes: 0,

@@ -42,6 +42,8 @@ export interface InferenceRequest {
   /** features that it uses or its sender requires, as bits */
   readonly uses: number;
   readonly requires: number;
+  /** Others come before it. Contract §3, "Batches". */
+  readonly isBatch: boolean;
   /** Id of the response that the request continues. */
   readonly previousResponseId: string | undefined;
   /** The response is stored under an id that a client may use later. */
@@ -95,6 +97,7 @@ export interface ModelRequestOptions {
   session: string | undefined;
   /** the features that the client requires, as bits */
   requires: number;
+  isBatch: boolean;
   /** This hub requests usage where it can. Contract §5 */
   requestsStreamUsage: boolean;
 }
@@ -111,6 +114,7 @@ export class ModelRequest implements InferenceRequest {
   readonly outputTokens: number;
   readonly uses: number;
   readonly requires: number;
+  readonly isBatch: boolean;
   readonly surface: Surface;
   readonly previousResponseId: string | undefined;
   readonly #requestsStreamUsage: boolean;
@@ -132,6 +136,7 @@ export class ModelRequest implements InferenceRequest {
     this.outputTokens = body.outputTokens;
     this.uses = prompt.uses;
     this.requires = requires;
+    this.isBatch = options.isBatch;
     this.surface = surface;
     const canContinue = surface.protocol === "openResponses";
     this.previousResponseId = canContinue ? body.previousResponseId : undefined;
@@ -250,6 +255,7 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly outputTokens = 0;
   readonly uses = 0;
   readonly requires = 0;
+  readonly isBatch = false;
   readonly leastTokens = (): number => 0;
   readonly #options: StoredResponseOptions;
 

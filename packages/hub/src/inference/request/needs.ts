@@ -69,3 +69,22 @@ export function requiresOf(header: string | readonly string[] | undefined): numb
     { hint: `Use words of ${requirableWords.join(", ")}, separated by commas.` },
   );
 }
+
+/**
+ * Whether a request is one of a batch: as its header says, else by its body. Contract §3, "Batches".
+ *
+ * @param header - `x-roomhub-priority`
+ * @throws HubError `bad_request`
+ */
+export function isOfBatch(
+  header: string | readonly string[] | undefined,
+  { isFlex }: Pick<RequestBody, "isFlex">,
+): boolean {
+  if (header === undefined) return isFlex;
+  if (header === "batch" || header === "interactive") return header === "batch";
+  throw new HubError(
+    "bad_request",
+    `x-roomhub-priority has an unknown value: ${JSON.stringify(String(header).slice(0, 40))}.`,
+    { hint: "Use batch or interactive." },
+  );
+}

@@ -28,6 +28,8 @@ export interface RequestBody {
   /** the features that it uses, as bits: `tools`, and a JSON schema for the output */
   uses: number;
   promptBorders: readonly PromptBorder[];
+  /** Its `service_tier` is `flex`: the client prefers a low price to a short wait. */
+  isFlex: boolean;
   /** what the client names its conversation by in the body: `prompt_cache_key`, or the session in `metadata.user_id` */
   cacheKey: string | undefined;
   sessionInMetadata: string | undefined;

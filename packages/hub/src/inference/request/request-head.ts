@@ -89,6 +89,7 @@ export class RequestBodyReader {
       cacheKey: textOf(this.#scanner.last("prompt_cache_key")),
       sessionInMetadata: sessionIn(this.#scanner.last("metadata")),
       user: textOf(this.#scanner.last("safety_identifier")) ?? textOf(this.#scanner.last("user")),
+      isFlex: textOf(this.#scanner.last("service_tier")) === "flex",
       isStored: this.#scanner.last("store")?.raw !== "false",
       members,
       bodyStart,

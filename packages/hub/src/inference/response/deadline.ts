@@ -1,29 +1,41 @@
 import type { Limits } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
+import type { InferenceCall } from "../inference-call.ts";
 
-type TimeoutCode = "request_timeout" | "provider_timeout" | "stream_idle_timeout" | "queue_timeout";
+type TimeoutCode =
+  | "request_timeout"
+  | "provider_timeout"
+  | "stream_idle_timeout"
+  | "queue_timeout"
+  | "batch_timeout";
 
 /**
  * @param queuedMs - since when it waits for a participant; undefined when it does not
- * @throws HubError `request_timeout` or `queue_timeout`
+ * @throws HubError `request_timeout`, `queue_timeout` or `batch_timeout`
  */
 export function checkRequest(
-  { requestMs, queueWaitMs }: Limits,
+  { requestMs, queueWaitMs, batchWaitMs }: Limits,
   nowMs: number,
-  startedMs: number,
+  { startedMs, request }: Pick<InferenceCall, "startedMs" | "request">,
   queuedMs: number | undefined,
 ): void {
   if (nowMs - startedMs > requestMs) {
     throw timeout("request_timeout", "The whole request took", requestMs, "REQUEST_MS");
   }
-  if (queuedMs !== undefined && nowMs - queuedMs > queueWaitMs) {
+  if (queuedMs === undefined) return;
+  const waitedMs = nowMs - queuedMs;
+  if (request.isBatch) {
+    if (waitedMs <= batchWaitMs) return;
     throw timeout(
-      "queue_timeout",
-      "No participant became free or ready for",
-      queueWaitMs,
-      "QUEUE_WAIT_MS",
+      "batch_timeout",
+      "Other requests took all slots for",
+      batchWaitMs,
+      "BATCH_WAIT_MS",
     );
   }
+  if (waitedMs <= queueWaitMs) return;
+  const what = "No participant became free or ready for";
+  throw timeout("queue_timeout", what, queueWaitMs, "QUEUE_WAIT_MS");
 }
 
 /**
@@ -51,10 +63,13 @@ function timeout(code: TimeoutCode, what: string, limitMs: number, knob: string)
   return new HubError(
     code,
     `${what} more than ${Math.round(limitMs / 100) / 10} s (limit ROOMHUB_${knob}).`,
-    { hint: code === "queue_timeout" ? queueHint : timeoutHint },
+    { hint: hints[code] ?? timeoutHint },
   );
 }
 
-const queueHint = "See what it waited for: roomhub route CODE --model MODEL";
+const hints: Partial<Record<TimeoutCode, string>> = {
+  queue_timeout: "See what it waited for: roomhub route CODE --model MODEL",
+  batch_timeout: "Send it again later.",
+};
 const timeoutHint =
   "The model may be loading: try again; roomhub doctor shows where the time goes.";

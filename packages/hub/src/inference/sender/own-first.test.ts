@@ -18,6 +18,7 @@ function createBench(...participants: Participant[]) {
       candidates,
       owned: address === "own" ? candidates.filter(({ id }) => id.startsWith("mine")) : [],
       isHolding: false,
+      isBatch: false,
       tryToLeave(only) {
         const free = candidates.find((one) => !isFull(one) && (only ?? one) === one);
         if (free === undefined) return false;

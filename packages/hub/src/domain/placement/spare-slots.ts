@@ -1,0 +1,71 @@
+import type { Machine, Participant } from "../participant.ts";
+import { isRoutable } from "../readiness.ts";
+import type { Room } from "../room.ts";
+import { isFull } from "../slots.ts";
+
+/** As long after the last interactive request of a room, slots are kept for the next one. */
+const keptMs = 5 * 60_000;
+/** From as many slots on, half of them are kept; of fewer, one. */
+const halfFrom = 8;
+
+/** The slots of a room that a request of a batch may take at this moment. Contract §3, "Batches". */
+export class SpareSlots {
+  readonly #room: Room;
+  readonly #nowMs: () => number;
+  readonly #keepsSlots: boolean;
+  readonly #spareOf = new Map<string, boolean>();
+
+  constructor(room: Room, nowMs: () => number) {
+    this.#room = room;
+    this.#nowMs = nowMs;
+    this.#keepsSlots = isInteractive(room, nowMs());
+  }
+
+  has(one: Participant): boolean {
+    if (isFull(one) || isWanted(one)) return false;
+    if (!this.#keepsSlots) return true;
+    return isWithin(one.load.machine) && this.#modelHas(one.model);
+  }
+
+  #modelHas(model: string): boolean {
+    let has = this.#spareOf.get(model);
+    if (has === undefined) {
+      has = isWithin(this.#slotsOf(model));
+      this.#spareOf.set(model, has);
+    }
+    return has;
+  }
+
+  /** The slots of all participants that serve a model now. */
+  #slotsOf(model: string): Pick<Machine, "batch" | "limit"> {
+    const { placing, participants } = this.#room;
+    const slots = { batch: 0, limit: 0 };
+    for (const one of placing.serving.serving(model, participants.values())) {
+      if (!isRoutable(one, this.#nowMs)) continue;
+      slots.batch += one.load.batch;
+      slots.limit += one.load.limit;
+    }
+    return slots;
+  }
+}
+
+/** Whether an interactive request runs in the room, or began or ended lately. */
+function isInteractive({ placing, participants }: Room, nowMs: number): boolean {
+  if (nowMs - placing.lastInteractiveMs < keptMs) return true;
+  for (const { load } of participants.values()) if (load.active > load.batch) return true;
+  return false;
+}
+
+/** Whether an interactive request waits that could run there, or in another slot of its machine. */
+function isWanted({ load }: Participant): boolean {
+  if (load.queued > 0) return true;
+  for (const member of load.machine?.members ?? []) if (member.load.queued > 0) return true;
+  return false;
+}
+
+/** Whether one more request of a batch leaves the slots that are kept. */
+function isWithin(slots: Pick<Machine, "batch" | "limit"> | undefined): boolean {
+  if (slots === undefined || !Number.isFinite(slots.limit)) return true;
+  const most = slots.limit < halfFrom ? slots.limit - 1 : Math.floor(slots.limit / 2);
+  return slots.batch < most;
+}
