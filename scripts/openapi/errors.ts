@@ -6,6 +6,7 @@ const always: readonly ErrorCode[] = [
   "bad_request",
   "request_read_timeout",
   "uri_too_long",
+  "tls_required",
   "headers_too_large",
   "internal_error",
 ];

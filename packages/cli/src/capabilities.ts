@@ -39,7 +39,7 @@ export { notifyDesktop } from "./sharing/desktop-notifier.ts";
 /** The part of a hub that commands use. */
 export type RunningHub = Pick<
   ReturnType<typeof CreateHub>,
-  "listen" | "watch" | "prepareHandout" | "close"
+  "listen" | "watch" | "prepareHandout" | "replaceCertificate" | "close"
 >;
 
 /** The part of an agent that commands use. */

@@ -250,6 +250,7 @@ export function makeWorld(
             return () => watchers.delete(listener);
           },
           prepareHandout: async () => (options.handout === undefined ? undefined : "5ha512"),
+          replaceCertificate: () => undefined,
           close: async () => {
             world.closedHubs++;
             return { cut: world.cut };

@@ -1,4 +1,5 @@
 import type { EventListener } from "./events/audience.ts";
+import type { CertificatePair } from "./tls-port.ts";
 
 export interface HubAddress {
   /** how a client on this machine reaches it */
@@ -26,6 +27,12 @@ export interface Hub {
    * @throws HubError `handout_unavailable`
    */
   prepareHandout(): Promise<string | undefined>;
+  /**
+   * New connections get another certificate; open ones are kept.
+   *
+   * @throws Error when the hub has no TLS, or the key does not belong to the certificate
+   */
+  replaceCertificate(pair: CertificatePair): void;
   /** Lets running requests finish within the drain limit, cuts the rest. @returns how many were cut */
   close(): Promise<{ cut: number }>;
   [Symbol.asyncDispose](): Promise<void>;

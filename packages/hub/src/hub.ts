@@ -64,6 +64,7 @@ import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
 import { ResumableSessions } from "./upstreams/tunnel/resumable-sessions.ts";
+import { TlsPort } from "./tls-port.ts";
 import { withinMs } from "./within.ts";
 
 /** Short enough for readers of a log; a busy hub writes some hundred lines at once. */
@@ -98,6 +99,10 @@ export function createHub(options: HubOptions = {}): Hub {
     listen: () => open(parts, life),
     watch: (roomCode, listener) => watchRoom(operations, events.bus, roomCode, listener),
     prepareHandout: async () => http.handedOut?.prepare(),
+    replaceCertificate(pair) {
+      if (http.tls === undefined) throw new Error("The hub has no TLS.");
+      http.tls.replace(pair);
+    },
     close,
     async [Symbol.asyncDispose]() {
       await close();
@@ -323,13 +328,15 @@ function createHttp(
       handout: handedOut !== undefined,
     }),
     holderOf: (session) => sessions.holderOf(session),
+    requiresTls: options.tls?.only === true,
     sharedUrl: () => life.listening && options.sharedUrl?.(life.listening.port),
     cluster: homes?.front(),
     places: homes?.places.entry(peers),
     piped: undefined,
   };
   const server = createHttpServer(front);
-  return { handedOut, server, hopServer: homes && createHttpServer(homes.frontOfHops(front)) };
+  const tls = options.tls && new TlsPort(server, options.tls, limits.headersReadMs);
+  return { handedOut, server, tls, hopServer: homes && createHttpServer(homes.frontOfHops(front)) };
 }
 
 function peerReader({ options, ownership, log }: Basis): PeerReader {
@@ -358,18 +365,20 @@ interface HubParts extends Basis, Events, HubPaths, Serving {
   homes: HubHomes | undefined;
   operations: OperationContext;
   server: Server;
+  tls: TlsPort | undefined;
   hopServer: Server | undefined;
 }
 
 async function open(parts: HubParts, life: Life): Promise<HubAddress> {
-  const { options, homes, rooms, server, world, clock, limits } = parts;
+  const { options, homes, rooms, server, tls, world, clock, limits } = parts;
   // Rooms first: a hub that serves before it knows its rooms would reject every client.
   await (homes === undefined ? rooms.load() : homes.open());
-  const listening = await listenOnPort(world, server, options.host, options.port ?? DEFAULT_PORT);
+  const wanted = options.port ?? DEFAULT_PORT;
+  const listening = await listenOnPort(world, server, options.host, wanted, tls);
   const stopSweep = startSweep(clock, limits.sweepIntervalMs, sweepTasks(parts));
   life.listening = { ...listening, stopSweep };
   const { host, port } = listening;
-  const url = `http://${urlHost(host)}:${port}`;
+  const url = `${options.tls?.only === true ? "https" : "http"}://${urlHost(host)}:${port}`;
   homes?.announce(url);
   return { url, host, port };
 }

@@ -2,6 +2,7 @@ import { pause, timeoutSignal, type World } from "@roomhub/protocol";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import type { TlsPort } from "./tls-port.ts";
 
 /** Both families of this machine, so that `localhost` works whatever it resolves to. */
 const loopback = ["127.0.0.1", "::1"] as const;
@@ -28,6 +29,7 @@ const unusedChecks = 5;
 /**
  * Binds an HTTP server. Without a host: 127.0.0.1, and ::1 on the same port where the machine has it.
  *
+ * @param tls - takes the connections first; undefined: all of them are plain HTTP
  * @throws NodeJS.ErrnoException `EADDRINUSE` and its like, of the first address
  */
 export async function listenOnPort(
@@ -35,22 +37,32 @@ export async function listenOnPort(
   server: Server,
   host: string | undefined,
   port: number,
+  tls?: TlsPort,
 ): Promise<Listening> {
   const connections = new Connections(world, server);
-  const first = host ?? loopback[0];
-  await listenOn(server, first, port);
-  const { port: bound } = server.address() as AddressInfo;
-  const second = host === undefined ? await tryListen(server, loopback[1], bound) : undefined;
+  const accept = (socket: Socket): void => {
+    if (tls === undefined) return void server.emit("connection", socket);
+    connections.add(socket);
+    tls.take(socket, () => connections.remove(socket));
+  };
+  const first = tls === undefined ? server : portFor(accept);
+  const firstHost = host ?? loopback[0];
+  await listenOn(first, firstHost, port);
+  // The HTTP server begins to check its deadlines when it listens.
+  if (tls !== undefined) server.emit("listening");
+  const { port: bound } = first.address() as AddressInfo;
+  const second = host === undefined ? await tryListen(accept, loopback[1], bound) : undefined;
   return {
-    host: first,
+    host: firstHost,
     port: bound,
     async close(graceMs, isKept) {
       // Accept connections that already wait at the port: the system would reset them.
       await new Promise<void>((resolve) => world.setImmediate(resolve));
       // Close only the ports: Server's own close() would also drop clients that have not read their whole response.
-      NetServer.prototype.close.call(server);
+      NetServer.prototype.close.call(first);
       second?.close();
       await connections.close(graceMs, isKept);
+      tls?.close();
       server.close();
     },
   };
@@ -66,9 +78,17 @@ class Connections {
     this.#world = world;
     this.#server = server;
     server.on("connection", (socket) => {
-      this.#open.add(socket);
-      socket.once("close", () => this.#open.delete(socket));
+      if (!this.#open.has(socket)) this.add(socket);
     });
+  }
+
+  add(socket: Socket): void {
+    this.#open.add(socket);
+    socket.once("close", () => this.remove(socket));
+  }
+
+  remove(socket: Socket): void {
+    this.#open.delete(socket);
   }
 
   async close(graceMs: number, isKept = (_connection: Socket) => false): Promise<void> {
@@ -111,15 +131,19 @@ async function listenOn(server: NetServer, host: string, port: number): Promise<
 
 /** A machine without IPv6 loses nothing. */
 async function tryListen(
-  server: Server,
+  accept: (socket: Socket) => void,
   host: string,
   port: number,
 ): Promise<NetServer | undefined> {
-  const second = new NetServer({ noDelay: true }, (socket) => server.emit("connection", socket));
+  const second = portFor(accept);
   try {
     await listenOn(second, host, port);
     return second;
   } catch {
     return undefined; // no ::1 here, or it is in use: 127.0.0.1 is bound, which is what was promised
   }
+}
+
+function portFor(accept: (socket: Socket) => void): NetServer {
+  return new NetServer({ noDelay: true }, accept);
 }

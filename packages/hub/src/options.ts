@@ -4,6 +4,7 @@ import type { Handout } from "./http/handed-out.ts";
 import type { LogFormat } from "./log.ts";
 import type { OwnershipMode, RoomCreators } from "./operations/context.ts";
 import type { RoomStore } from "./storage/room-store.ts";
+import type { CertificatePair } from "./tls-port.ts";
 
 export const DEFAULT_PORT = 5050;
 
@@ -19,12 +20,20 @@ export interface ClusterOptions {
   linkUrl?: string | undefined;
 }
 
+/** HTTPS beside HTTP, on the same port. */
+interface TlsOptions extends CertificatePair {
+  /** plain HTTP gets `tls_required` with the URL to use; false when left out */
+  only?: boolean | undefined;
+}
+
 /** How a hub behaves. Everything may be left out. */
 export interface HubOptions {
   /** where to listen; left out: this machine only, over IPv4 and IPv6 */
   host?: string | undefined;
   /** 5050 when left out, 0 for any free one */
   port?: number | undefined;
+  /** left out: plain HTTP only */
+  tls?: TlsOptions | undefined;
   /** where rooms survive a restart; left out: nowhere */
   store?: RoomStore | undefined;
   /** whether the hub may call participants' endpoints itself; true when left out */

@@ -77,6 +77,7 @@ export const ERROR_STATUS = defineErrors({
   session_elsewhere: { status: 421, retry: "none" },
   home_elsewhere: { status: 421, retry: "none" },
   upgrade_required: { status: 426, retry: "none" },
+  tls_required: { status: 426, retry: "none" },
   key_limit_reached: { status: 429, retry: "later", retryAfterSeconds: 60 },
   too_many_attempts: { status: 429, retry: "later", retryAfterSeconds: 2 },
   rate_limit_exceeded: { status: 429, retry: "later", retryAfterSeconds: 6 },

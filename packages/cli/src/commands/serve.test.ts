@@ -154,6 +154,7 @@ function failing(failure: Error): CliContext["createHub"] {
     listen: () => Promise.reject(failure),
     watch: () => () => {},
     prepareHandout: async () => undefined,
+    replaceCertificate: () => undefined,
     close: async () => ({ cut: 0 }),
   });
 }

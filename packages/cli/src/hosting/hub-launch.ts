@@ -6,6 +6,7 @@ import { ipv4Addresses } from "../rooms/find-rooms.ts";
 import { defaultPort, isWildcard, urlOf } from "../rooms/hub-address.ts";
 import { hasPrecedence, type HubConfig, overriddenLimits } from "./hub-config.ts";
 import type { OpenedRoomStore, RunningHub } from "../capabilities.ts";
+import { type LaunchedTls, prepareTls } from "../tls/hub-tls.ts";
 import { joinCluster, type JoinedCluster } from "../cluster/join-cluster.ts";
 import { countOf, reasonOf, safe } from "../terminal/text.ts";
 import { healthOf } from "../rooms/hub-health.ts";
@@ -57,24 +58,21 @@ export async function launchHub(
   const port = settings.port.value ?? defaultPort;
   if (isBlockedPort(port)) throw blockedPort(port);
   if (config.file !== undefined) context.stderr.write(`Settings from ${safe(config.file)}\n`);
+  const tls = await prepareTls(context, config);
   const cluster = await joinCluster(context, config, host, port);
-  const opened =
-    cluster !== undefined || isEphemeral(config)
-      ? undefined
-      : await context.openRoomStore(settings.stateFile.value, port, (warning) => {
-          context.stderr.write(`${warning}\n`);
-        });
+  const opened = cluster === undefined ? await openStore(context, config, port) : undefined;
+  const sharedUrls = (listeningPort: number) =>
+    sharedUrlsOf(context, options, { tls, advertisedUrl: settings.advertise.value }, listeningPort);
   const handout = settings.handout.value === true ? await context.createHandout() : undefined;
   const options: HubOptions = {
-    ...{ handout, host, port },
+    ...{ handout, host, port, tls: tls?.options },
     store: opened?.store,
     direct: settings.direct.value,
     ownership: settings.ownership.value,
     ...{ closed: settings.closed.value, create: settings.create.value },
     streamUsage: settings.streamUsage.value,
     publicUrl: settings.publicUrl.value,
-    sharedUrl: (listeningPort) =>
-      sharedUrlsOf(context, options, settings.advertise.value, listeningPort)[0]?.url,
+    sharedUrl: (listeningPort) => sharedUrls(listeningPort)[0]?.url,
     trustProxy: settings.trustProxy.value,
     sharedAddresses: settings.distrustGateway.value === true ? context.defaultGateways() : [],
     limits: overriddenLimits(config),
@@ -85,18 +83,20 @@ export async function launchHub(
   const hub = await context.createHub(options);
   try {
     const listening = await hub.listen();
-    const localUrl = localUrlOf(host, listening.port);
-    const sharedUrls = sharedUrlsOf(context, options, settings.advertise.value, listening.port);
+    const localUrl = localUrlOf(host, listening.port, options.tls?.only);
+    const forOthers = sharedUrls(listening.port);
+    const unfollow = tls?.follow(hub);
     const announcement = isWildcard(host) && settings.mdns.value === true;
     const withdraw = announcement ? await announce(context, listening.port) : async () => {};
     return {
       hub,
       close: async () => {
+        unfollow?.();
         await withdraw();
         return hub.close();
       },
-      ...{ localUrl, sharedUrls, port: listening.port },
-      pasted: { hubUrl: sharedUrls[0]?.url ?? localUrl, isHandedOut: handout !== undefined },
+      ...{ localUrl, sharedUrls: forOthers, port: listening.port },
+      pasted: { hubUrl: forOthers[0]?.url ?? localUrl, isHandedOut: handout !== undefined },
       isAnnounced: announcement,
       ...{ isClosed: options.closed === true, operatorSecret: options.adminSecret },
       isForOperator: options.create === "host",
@@ -106,6 +106,17 @@ export async function launchHub(
     await hub.close();
     throw await explainListenFailure(context, error, port, host);
   }
+}
+
+async function openStore(
+  context: CliContext,
+  config: HubConfig,
+  port: number,
+): Promise<OpenedRoomStore | undefined> {
+  if (isEphemeral(config)) return undefined;
+  return context.openRoomStore(config.settings.stateFile.value, port, (warning) => {
+    context.stderr.write(`${warning}\n`);
+  });
 }
 
 function roomStorage(
@@ -149,7 +160,7 @@ export function isEphemeral({ settings }: HubConfig): boolean {
 function sharedUrlsOf(
   context: CliContext,
   { host, publicUrl }: HubOptions,
-  advertisedUrl: string | undefined,
+  { tls, advertisedUrl }: { tls: LaunchedTls | undefined; advertisedUrl: string | undefined },
   port: number,
 ): LaunchedHub["sharedUrls"] {
   const givenUrl = publicUrl ?? advertisedUrl;
@@ -157,18 +168,23 @@ function sharedUrlsOf(
     const label = publicUrl === undefined ? "advertised" : "public";
     return [{ url: givenUrl.replace(/\/+$/, ""), label }];
   }
-  if (isWildcard(host)) {
-    return context
-      .lanAddresses()
-      .map(({ address, interfaceName }) => ({ url: urlOf(address, port), label: interfaceName }));
-  }
-  if (host === undefined || isLoopbackHost(host)) return [];
-  return [{ url: urlOf(host, port), label: "this address" }];
+  if (host === undefined || (isLoopbackHost(host) && !isWildcard(host))) return [];
+  const named = tls?.names ?? [];
+  const addresses = isWildcard(host)
+    ? context.lanAddresses()
+    : [{ address: host, interfaceName: "this address" }];
+  return [
+    ...named.map((name) => ({ url: urlOf(name, port, true), label: "certificate" })),
+    ...addresses.map(({ address, interfaceName }) => ({
+      url: urlOf(address, port, tls?.isFor(address)),
+      label: interfaceName,
+    })),
+  ];
 }
 
 /** @param host - where a hub listens */
-function localUrlOf(host = "localhost", port: number): string {
-  return urlOf(isWildcard(host) || host === "localhost" ? "127.0.0.1" : host, port);
+function localUrlOf(host = "localhost", port: number, isTls?: boolean): string {
+  return urlOf(isWildcard(host) || host === "localhost" ? "127.0.0.1" : host, port, isTls);
 }
 
 /** Interrupted requests are a failure even on a requested stop. @throws CommandError */

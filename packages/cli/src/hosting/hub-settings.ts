@@ -10,6 +10,9 @@ export interface HubSettings {
   port: number;
   lan: boolean;
   mdns: boolean;
+  tlsCert: string;
+  tlsKey: string;
+  tlsOnly: boolean;
   stateFile: string;
   ephemeral: boolean;
   direct: boolean;
@@ -136,6 +139,22 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     flag: "--no-mdns",
     what: "with --lan, do not announce the hub on the network",
     fallback: true,
+  },
+  tlsCert: {
+    kind: text,
+    flag: "--tls-cert <path>",
+    what: "serve HTTPS, too, on the same port: certificate with its chain, PEM",
+  },
+  tlsKey: {
+    kind: text,
+    flag: "--tls-key <path>",
+    what: "the key of that certificate, PEM",
+  },
+  tlsOnly: {
+    kind: onOff,
+    flag: "--tls-only",
+    what: "refuse plain HTTP",
+    fallback: false,
   },
   stateFile: {
     kind: text,

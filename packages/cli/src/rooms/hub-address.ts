@@ -18,8 +18,8 @@ export function isWildcard(host: string | undefined): boolean {
   return host === "0.0.0.0" || host === "::";
 }
 
-export function urlOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+export function urlOf(host: string, port: number, isTls = false): string {
+  return `${isTls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** A bare host name gets the hub's default port instead of the scheme's. */

@@ -133,6 +133,7 @@ describe("a port", () => {
         listen,
         watch: () => () => {},
         prepareHandout: async () => undefined,
+        replaceCertificate: () => undefined,
         close,
       }),
     };

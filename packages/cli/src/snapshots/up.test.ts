@@ -117,6 +117,7 @@ test("up that stops while requests run waits for them and reports those it ended
     listen: async () => ({ url: "", host: "", port: 5050 }),
     watch: () => () => {},
     prepareHandout: async () => undefined,
+    replaceCertificate: () => undefined,
     close: async () => ({ cut: 2 }),
   });
   const busy: Scene = { ...scene, context: { ...scene.context, createHub } };

@@ -33,6 +33,8 @@ const keyErrors = new Set<ErrorCode>(["invalid_api_key", "key_revoked", "key_exp
 /** The headers of an error, which tell an SDK whether to retry, and what is missing. Contract §6, "retry", and §9. */
 export function errorHeaders(error: HubError): Record<string, string> {
   const retry = retryHeaders(error);
+  // RFC 9110 §15.5.22: which protocol is required; a WebSocket's is named where it is refused.
+  if (error.code === "tls_required") return { ...retry, upgrade: "TLS/1.2, HTTP/1.1" };
   return keyErrors.has(error.code)
     ? { ...retry, "www-authenticate": 'Bearer realm="roomhub"' }
     : retry;

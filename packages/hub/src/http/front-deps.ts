@@ -32,6 +32,8 @@ export interface FrontDeps {
   peers: PeerReader;
   isDraining: () => boolean;
   health: () => HealthState;
+  /** Whether plain HTTP is refused. */
+  requiresTls: boolean;
   sharedUrl: () => string | undefined;
   newRequestId: () => string;
   /** undefined for a hub that is alone: it serves every room */

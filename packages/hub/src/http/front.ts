@@ -53,7 +53,7 @@ export class Front {
   serve(request: IncomingMessage, response: ServerResponse): void {
     // The connection has ended and takes no response, so the request is ignored.
     if (!request.socket.writable) return;
-    const { piped, limits } = this.#deps;
+    const { piped } = this.#deps;
     let requestId = "";
     // A client that resets its connection must not end the process; `close` follows.
     request.on("error", ignore);
@@ -64,7 +64,7 @@ export class Front {
       if (piped?.takes(request, response) === true) return;
       requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
       // The other hub has checked a piped request.
-      if (piped === undefined) checkRequest(request, limits);
+      if (piped === undefined) checkRequest(request, this.#deps);
       const match = this.#match(request, response);
       const serve = () => this.#serve(request, response, requestId, match, refuse);
       const code = match?.params["code"];

@@ -51,12 +51,12 @@ export class Handshakes {
   /** Never throws: what is refused gets a response, and the socket is closed. */
   serve(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
-    const { piped, limits } = this.#deps;
+    const { piped } = this.#deps;
     let requestId = "";
     const refuse = (thrown: unknown) => this.#refuse(socket, requestId, thrown);
     try {
       requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
-      if (piped === undefined) checkRequest(request, limits);
+      if (piped === undefined) checkRequest(request, this.#deps);
       const match = this.#router.find("GET", pathOf(request.url ?? "/"));
       this.#place({ match, request, socket, head, requestId, refuse });
     } catch (thrown) {

@@ -100,11 +100,17 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
       const host = [forwarded("x-forwarded-host"), request.headers.host].find(
         (one) => one !== undefined && plainHost.test(one),
       );
-      const protocol = forwarded("x-forwarded-proto") === "https" ? "https" : "http";
+      const used = isTls(request) ? "https" : "http";
+      const protocol = (forwarded("x-forwarded-proto") ?? used) === "https" ? "https" : "http";
       const prefix = forwarded("x-forwarded-prefix")?.replace(/\/+$/, "") ?? "";
       return `${protocol}://${host ?? boundAddress(request)}${plainPrefix.test(prefix) ? prefix : ""}`;
     },
   };
+}
+
+/** Whether a request came over TLS, with no proxy in between. */
+export function isTls({ socket }: IncomingMessage): boolean {
+  return "encrypted" in socket && socket.encrypted === true;
 }
 
 /**

@@ -4,7 +4,19 @@ import { HubError } from "../errors.ts";
 import { openAccess, requireAccess } from "../operations/access.ts";
 import type { Access } from "../operations/context.ts";
 import type { FrontDeps } from "./front-deps.ts";
+import { isTls } from "./peer.ts";
 import type { RouteMatch } from "./router.ts";
+
+/** @throws HubError for what is refused whatever its path is */
+export function checkRequest(
+  request: IncomingMessage,
+  { limits, peers, requiresTls }: Pick<FrontDeps, "limits" | "peers" | "requiresTls">,
+): void {
+  checkHead(request, limits);
+  if (!requiresTls || isTls(request)) return;
+  const url = peers.originOf(request).replace(/^http:/, "https:");
+  throw new HubError("tls_required", `This hub is reached over TLS only. Use ${url}`);
+}
 
 /**
  * Refuses what Node's parser accepts and the hub must not relay: no or several Host headers, chunked HTTP/1.0, absolute
@@ -12,7 +24,7 @@ import type { RouteMatch } from "./router.ts";
  *
  * @throws HubError
  */
-export function checkRequest(request: IncomingMessage, limits: Limits): void {
+function checkHead(request: IncomingMessage, limits: Limits): void {
   const { rawHeaders } = request;
   if (rawHeaders.length / 2 > limits.headerPairs) {
     throw new HubError(

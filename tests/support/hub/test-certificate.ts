@@ -1,0 +1,25 @@
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { makeCertificate } from "../../../packages/cli/src/tls/make-certificate.ts";
+
+export type TestCertificate = ReturnType<typeof makeCertificate>;
+
+const dayMs = 86_400_000;
+
+/** A certificate for this machine, valid now, unless `facts` say otherwise. */
+export function testCertificate(
+  facts: Partial<Parameters<typeof makeCertificate>[0]> = {},
+): TestCertificate {
+  return makeCertificate({
+    names: ["localhost", "127.0.0.1", "::1"],
+    notBefore: new Date(Date.now() - dayMs),
+    notAfter: new Date(Date.now() + dayMs),
+    serial: crypto.getRandomValues(new Uint8Array(16)),
+    ...facts,
+  });
+}
+
+/** Every client in this process trusts these certificates from now on, too. */
+export function trust(...certificates: TestCertificate[]): void {
+  const trusted = getCACertificates("default");
+  setDefaultCACertificates([...trusted, ...certificates.map(({ cert }) => cert)]);
+}
