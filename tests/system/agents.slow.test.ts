@@ -104,9 +104,13 @@ const contextTokens = 65_536;
  *
  * @returns what it wrote, the file that it was to write, and its requests
  */
-async function launched({ program, args, own }: Agent, task: "write" | "rewrite") {
+async function launched(
+  { program, args, own }: Agent,
+  task: "write" | "rewrite",
+  isContextListed = true,
+) {
   await using stack = new AsyncDisposableStack();
-  const model = stack.use(await startAgentModel(contextTokens));
+  const model = stack.use(await startAgentModel(contextTokens, isContextListed));
   const hub = stack.use(await startTestHub());
   const code = await hub.createRoom();
   stack.use(await joinTunnel(hub, code, { endpoint: model.url, model: "qwen3-coder:30b" }));
@@ -152,6 +156,25 @@ for (const agent of agents) {
       const sent = requests.map(({ headers, body }) => JSON.stringify(headers) + body);
       expect(sent.join("\n")).not.toContain("sk-mine");
     });
+
+    // The others end with the error.
+    test
+      .skipIf(!["claude", "opencode", "pi"].includes(program))
+      .concurrent(
+        "compacts its conversation when the model server refuses it as too long",
+        async () => {
+          const { output, requests } = await launched(agent, "rewrite", false);
+          const bodies = requests
+            .map(({ body }) => body)
+            .filter((body) => body.includes("messages"));
+          const sizes = bodies.map(promptTokensOf);
+          expect(Math.max(...sizes), `${sizes.join(" ")}\n${output}`).toBeGreaterThan(
+            contextTokens,
+          );
+          expect(sizes.at(-1), `${sizes.join(" ")}\n${output}`).toBeLessThan(contextTokens);
+          expect(bodies.some(isCompaction), output).toBe(true);
+        },
+      );
 
     // pi does so between two prompts alone.
     test

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readContextRefusal } from "./context-refusal.ts";
+import { promptTooLong, readContextRefusal } from "./context-refusal.ts";
 
 const error = (fields: object) => JSON.stringify({ error: fields });
 const said = (message: string) => error({ message });
@@ -88,6 +88,21 @@ test.each([
 ])("the error of %s is read", (_server, text, figures: readonly number[]) => {
   const [contextTokens, promptTokens] = figures;
   expect(readContextRefusal(text)).toEqual({ contextTokens, promptTokens });
+});
+
+test("in Anthropic's words it says that the prompt is too long, and how long where the server does", () => {
+  const own = "request (9030 tokens) exceeds the available context size (4096 tokens)";
+  const counted = { contextTokens: 4_096, promptTokens: 9_030 };
+  const words = promptTooLong(counted, own);
+  expect(words).toBe(`prompt is too long: 9030 tokens > 4096 maximum. ${own}`);
+  expect(promptTooLong(counted, words)).toBe(words);
+  expect(readContextRefusal(said(words))).toEqual(counted);
+  const fits = { contextTokens: 4_096, promptTokens: 100 };
+  for (const refusal of [fits, { contextTokens: undefined, promptTokens: undefined }]) {
+    const others = promptTooLong(refusal, "max_tokens is too large");
+    expect(others).toBe("prompt is too long: max_tokens is too large");
+    expect(readContextRefusal(said(others))).toBeDefined();
+  }
 });
 
 test("other errors and contents are none", () => {

@@ -31,6 +31,7 @@ const sentences: readonly RegExp[] = [
   /maximum context length of (?<context>\d+) tokens.*?(?<prompt>\d+) tokens from the input/s,
   // Anthropic
   /prompt is too long: (?<prompt>\d+) tokens > (?<context>\d+) maximum/,
+  /^prompt is too long/,
   /input length and `max_tokens` exceed context limit: (?<prompt>\d+) \+ \d+ > (?<context>\d+)/,
   // Gemini
   /input token count \(?(?<prompt>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<context>\d+)/,
@@ -70,6 +71,21 @@ export function readContextRefusal(text: string): ContextRefusal | undefined {
     contextTokens: tokensIn(context ?? numbers["context"]),
     promptTokens: tokensIn(prompt ?? inText),
   };
+}
+
+/**
+ * Such an error's message in Anthropic's words: its clients compact a conversation at those alone, whatever the server.
+ *
+ * @param message - the server's own
+ */
+export function promptTooLong(
+  { contextTokens = Infinity, promptTokens = 0 }: ContextRefusal,
+  message: string,
+): string {
+  if (message.toLowerCase().includes("prompt is too long")) return message;
+  const isCounted = promptTokens > contextTokens;
+  const counts = isCounted ? `${promptTokens} tokens > ${contextTokens} maximum. ` : "";
+  return `prompt is too long: ${counts}${message}`;
 }
 
 function tokensIn(value: unknown): number | undefined {

@@ -33,17 +33,23 @@ const summary = "Summary: the file is written.";
  * (`task-write:PATH`), with the tool that the agent offers for that, and then says so. With `task-rewrite:PATH` it writes
  * it again until the agent has compacted the conversation.
  *
- * @param contextTokens - what its models list says; undefined for nothing
+ * It refuses longer prompts than its context, in the words of llama.cpp.
+ *
+ * @param isListed - whether its models list has the context
  */
-export function startAgentModel(contextTokens: number | undefined): Promise<RoutedProvider> {
+export function startAgentModel(contextTokens: number, isListed = true): Promise<RoutedProvider> {
   const entry = { id: "qwen3-coder:30b", object: "model" };
-  const model = contextTokens === undefined ? entry : { ...entry, max_model_len: contextTokens };
+  const model = isListed ? { ...entry, max_model_len: contextTokens } : entry;
   return startRoutedProvider({
     "GET /models": () => ({ json: { object: "list", data: [model] } }),
     "POST /chat/completions": ({ body }) => {
       const request = JSON.parse(body) as ChatRequest;
       const turn = turnFor(request);
-      const usage = usageOf(promptTokensOf(body));
+      const promptTokens = promptTokensOf(body);
+      if (promptTokens > contextTokens) {
+        return { status: 400, json: { error: tooLong(promptTokens, contextTokens) } };
+      }
+      const usage = usageOf(promptTokens);
       return request.stream === true
         ? { stream: streamOf(turn, request.model, usage) }
         : { json: completionOf(turn, request.model, usage) };
@@ -51,14 +57,19 @@ export function startAgentModel(contextTokens: number | undefined): Promise<Rout
   });
 }
 
+function tooLong(promptTokens: number, contextTokens: number) {
+  const message = `request (${promptTokens} tokens) exceeds the available context size (${contextTokens} tokens), try increasing it`;
+  return { code: 400, message, type: "exceed_context_size_error" };
+}
+
 /** What the model reports for a request's prompt. */
 export function promptTokensOf(body: string): number {
   return growth.firstTokens + growth.tokensPerResult * resultsIn(JSON.parse(body) as ChatRequest);
 }
 
-/** In the words in which codex, Claude Code, Copilot, opencode and Qwen Code ask for a summary. */
+/** In the words in which codex, Claude Code, Copilot, opencode, pi and Qwen Code ask for a summary. */
 const askForSummary =
-  /CONTEXT CHECKPOINT COMPACTION|summary (?:of|from) the conversation|<state_snapshot>/;
+  /CONTEXT CHECKPOINT COMPACTION|summary (?:of|from) the conversation|PREFIX of a turn|<state_snapshot>/;
 
 /** The agent has a conversation compacted. */
 export function isCompaction(body: string): boolean {
@@ -81,16 +92,25 @@ function turnFor(request: ChatRequest): Call | string {
   const isDone =
     again === undefined ? resultsIn(request) > 0 : JSON.stringify(messages).includes(summary);
   if (path === undefined || isDone) return "Noted.";
-  return callOf(tools, path, resultsIn(request)) ?? "There is no tool for that.";
+  // Some agents measure a conversation by its text.
+  const text = "two\n".repeat(again === undefined ? 1 : growth.tokensPerResult);
+  return callOf(tools, path, text, resultsIn(request)) ?? "There is no tool for that.";
 }
 
 /** By what its parameters are named, since every agent has tools of its own. */
-function callOf(tools: readonly Tool[], path: string, number: number): Call | undefined {
+function callOf(
+  tools: readonly Tool[],
+  path: string,
+  text: string,
+  number: number,
+): Call | undefined {
   const named = (pattern: RegExp) => tools.find((tool) => pattern.test(tool.function.name));
   const write = named(/^(?:write|write_file|create)$/i);
   if (write !== undefined) {
-    const [file = "", text = ""] = [/path$/i, /content|text/i].map((is) => parameterOf(write, is));
-    return { number, name: write.function.name, args: { [file]: path, [text]: "two\n" } };
+    const [file = "", content = ""] = [/path$/i, /content|text/i].map((is) =>
+      parameterOf(write, is),
+    );
+    return { number, name: write.function.name, args: { [file]: path, [content]: text } };
   }
   const shell = named(/^(?:exec_command|shell|bash)$/i);
   const command = shell && parameterOf(shell, /^(?:cmd|command)$/);

@@ -256,7 +256,11 @@ describe("--for", () => {
       return world.stdout.text;
     };
     expect(await printed("claude")).toContain(
-      "export CLAUDE_CODE_MAX_CONTEXT_TOKENS=32768\nexport CLAUDE_CODE_MAX_OUTPUT_TOKENS=4096\n",
+      [
+        "export CLAUDE_CODE_MAX_CONTEXT_TOKENS=32768",
+        "export CLAUDE_CODE_AUTO_COMPACT_WINDOW=32768",
+        "export CLAUDE_CODE_MAX_OUTPUT_TOKENS=4096\n",
+      ].join("\n"),
     );
     expect(await printed("codex")).toContain(
       " -c model_context_window=32768 -c model_auto_compact_token_limit=28672 ",

@@ -97,6 +97,8 @@ export const programs = {
         CLAUDE_CODE_TOTAL_TOKENS_REMINDER: "off",
         ...limits(context, (total, output) => ({
           CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(total),
+          // Without it, it compacts only after an error, once the prompt is too long.
+          CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(total),
           CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(output),
         })),
         // They would be sent to the room, or send its requests elsewhere.

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { isClientMistake, readProviderError } from "./refusal.ts";
+import { isClientMistake, readProviderError, readRefusal } from "./refusal.ts";
 
 describe("a provider's error body", () => {
   const none = { message: undefined, code: undefined, shape: "none" };
@@ -72,4 +72,32 @@ test.each([
   "",
 ])("a server is to blame for %j", (message) => {
   expect(isClientMistake(500, message)).toBe(false);
+});
+
+describe("a prompt that is longer than the context", () => {
+  const message = "request (1550 tokens) exceeds the available context size (1024 tokens)";
+  const own = JSON.stringify({ type: "error", error: { type: "bad_request", message } });
+
+  test("is refused in the words at which clients of Anthropic's surfaces compact", () => {
+    const { error, hasRightShape } = readRefusal("ada", 400, own, "anthropic");
+    expect(error).toMatchObject({
+      status: 400,
+      message: `prompt is too long: 1550 tokens > 1024 maximum. ${message}`,
+    });
+    expect(hasRightShape).toBe(false);
+    const anthropics = own.replace(message, "prompt is too long: 1550 tokens > 1024 maximum");
+    expect(readRefusal("ada", 400, anthropics, "anthropic").hasRightShape).toBe(true);
+    expect(readRefusal("ada", 400, own, "openai")).toMatchObject({
+      error: { message },
+      hasRightShape: true,
+    });
+  });
+
+  test("is a fault of the request also where the server responds 500", () => {
+    const text = JSON.stringify({ error: "the input length exceeds the context length" });
+    for (const shape of ["openai", "anthropic"] as const) {
+      const { error } = readRefusal("ada", 500, text, shape);
+      expect([error.status, error.isFinal]).toEqual([400, true]);
+    }
+  });
 });

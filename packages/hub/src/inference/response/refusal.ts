@@ -1,4 +1,10 @@
-import { type ErrorShape, isObject, parseObject } from "@roomhub/protocol";
+import {
+  type ErrorShape,
+  isObject,
+  parseObject,
+  promptTooLong,
+  readContextRefusal,
+} from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { HeaderMap } from "./response-headers.ts";
 
@@ -20,7 +26,7 @@ const maxMessageLength = 512;
  *
  * @param text - its body, scrubbed of the participant's secrets
  * @throws HubError `provider_auth_failed` for 401, 403 and 407, `unsupported_protocol` for 501, `provider_error` for any
- * other 5xx but a 500 about the request itself, which is read as 400
+ * other 5xx but one about the request itself, which is read as 400
  */
 export function readRefusal(
   participantId: string,
@@ -29,10 +35,11 @@ export function readRefusal(
   shape: ErrorShape,
 ): ProviderRefusal {
   const { message, code, ...has } = readProviderError(text);
-  const said = (message ?? `The provider responded ${status} without a readable message.`).slice(
-    0,
-    maxMessageLength,
-  );
+  const context = readContextRefusal(text);
+  const own = message ?? `The provider responded ${status} without a readable message.`;
+  const inWords =
+    context !== undefined && shape === "anthropic" ? promptTooLong(context, own) : own;
+  const said = inWords.slice(0, maxMessageLength);
   if (status === 401 || status === 403 || status === 407) {
     throw new HubError(
       "provider_auth_failed",
@@ -49,7 +56,7 @@ export function readRefusal(
       { stage: "provider", hint: "Use another participant, or * for any that can.", isFinal: true },
     );
   }
-  if (isClientMistake(status, said)) {
+  if (isClientMistake(status, said) || (context !== undefined && status >= 500)) {
     const error = new HubError("provider_error", said, { status: 400, isFinal: true });
     // The provider's own body says `server_error`.
     return { error, providerCode: code, hasRightShape: false };
@@ -62,7 +69,9 @@ export function readRefusal(
     );
   }
   const error = new HubError("provider_error", said, { status, stage: "provider" });
-  const hasRightShape = shape === "anthropic" ? has.isAnthropicShape : has.isOpenAiShape;
+  const isInWords = inWords === own;
+  const hasRightShape =
+    shape === "anthropic" ? has.isAnthropicShape && isInWords : has.isOpenAiShape;
   return { error, providerCode: code, hasRightShape };
 }
 

@@ -1,3 +1,4 @@
+import { promptTooLong, readContextRefusal } from "@roomhub/protocol";
 import { fieldsOf, tokenCount } from "../../translation/chat/provider-field.ts";
 import type { ProviderError } from "../../translation/chat/chat-stream.ts";
 
@@ -102,8 +103,10 @@ const types: ReadonlyMap<string, string> = new Map([
 ]);
 
 export function messageError({ message, code, type }: ProviderError): MessageError {
-  return {
-    type: "error",
-    error: { type: types.get(code) ?? types.get(type) ?? "api_error", message },
-  };
+  const context = readContextRefusal(JSON.stringify({ error: { message, code, type } }));
+  const error =
+    context === undefined
+      ? { type: types.get(code) ?? types.get(type) ?? "api_error", message }
+      : { type: "invalid_request_error", message: promptTooLong(context, message) };
+  return { type: "error", error };
 }

@@ -243,6 +243,16 @@ describe("the reason of the end", () => {
 });
 
 describe("a stream that fails", () => {
+  test("says in Anthropic's words that the prompt is too long", () => {
+    const message = "request (9030 tokens) exceeds the available context size (4096 tokens)";
+    const error = { message, type: "exceed_context_size_error", code: 400 };
+    const { events } = streamed(chatData({ error }));
+    const words = expect.stringMatching(/^prompt is too long: 9030 tokens > 4096 maximum/);
+    expect(events.at(-1)).toMatchObject({
+      error: { type: "invalid_request_error", message: words },
+    });
+  });
+
   test("ends with the provider's error in Anthropic's shape", () => {
     const error = { message: "Slow down.", type: "rate_limit_error", code: 429 };
     const { events, isComplete } = streamed(chatChunk({ content: "a" }) + chatData({ error }));
