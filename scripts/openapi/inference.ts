@@ -173,7 +173,7 @@ function ofSurface(surface: Surface): Operation {
     },
     errors: [
       ...bodyErrors,
-      ...(surface.takesForm ? (["invalid_form"] as const) : []),
+      ...(surface.takesForm ? (["invalid_form", "model_part_late"] as const) : []),
       "room_not_found",
       "key_limit_reached",
       "client_blocked",

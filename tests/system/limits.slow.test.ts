@@ -205,6 +205,7 @@ function repository(file: string): string {
   return readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 }
 
+const sockets = "packages/hub/src/http/responses-socket";
 const checks: Record<LimitName, Check> = {
   async inferenceBodyBytes() {
     await using lab = await openLab({ inferenceBodyBytes: 500 });
@@ -541,19 +542,17 @@ const checks: Record<LimitName, Check> = {
   },
   responseSockets: { testedIn: "tests/system/responses-websocket.slow.test.ts" },
   responseSocketQueue: { testedIn: "tests/system/responses-websocket.slow.test.ts" },
-  responseSocketMemoryBytes: {
-    testedIn: "packages/hub/src/http/responses-socket/turn-request.test.ts",
-  },
-  responseSocketMs: { testedIn: "packages/hub/src/http/responses-socket/response-socket.test.ts" },
-  responseSocketPingMs: {
-    testedIn: "packages/hub/src/http/responses-socket/response-socket.test.ts",
-  },
+  responseSocketMemoryBytes: { testedIn: `${sockets}/turn-request.test.ts` },
+  responseSocketMs: { testedIn: `${sockets}/response-socket.test.ts` },
+  responseSocketPingMs: { testedIn: `${sockets}/response-socket.test.ts` },
   roomExpiryMs: { testedIn: "packages/hub/src/operations/rooms.test.ts" },
   participantExpiryMs: { testedIn: "packages/hub/src/operations/participants.test.ts" },
   keepaliveCommentMs: { testedIn: "packages/hub/src/inference/response/delivery.test.ts" },
   earlyCommitMs: { testedIn: "packages/hub/src/inference/response/delivery.test.ts" },
   informationalMs: { testedIn: "packages/hub/src/inference/response/delivery.test.ts" },
   mediaResponseBytes: { testedIn: "tests/system/surfaces.test.ts" },
+  uploadBytes: { testedIn: "tests/system/uploads.test.ts" },
+  multipartHoldBytes: { testedIn: "tests/system/uploads.test.ts" },
   loadingMs: { testedIn: "packages/provider/src/readiness/server-readiness.test.ts" },
   connectMs: { testedIn: "packages/provider/src/call/provider-client.test.ts" },
   resumeLogBytes: { testedIn: "packages/tunnel/src/back-pressure.test.ts" },

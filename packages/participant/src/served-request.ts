@@ -349,10 +349,10 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #callProvider(body: readonly Buffer[] | "streamed" | undefined): ProviderCall {
     const { head } = this.#request;
     const { server, heads } = this.#deps;
-    const { method, path } = head;
+    const { method, path, bodyBytes } = head;
     const client = `${head.address ?? ""} ${heads.clientOf(head)?.id ?? ""}`;
     const headers = heads.toProvider(head.headers);
-    const call = server.call({ method, path, headers, body, client }, this);
+    const call = server.call({ method, path, headers, body, bodyBytes, client }, this);
     this.#call = call;
     return call;
   }

@@ -29,6 +29,7 @@ function defineErrors<Code extends string>(rows: Record<Code, ErrorRow>): Record
 export const ERROR_STATUS = defineErrors({
   invalid_json: { status: 400, retry: "none" },
   invalid_form: { status: 400, retry: "none" },
+  model_part_late: { status: 400, retry: "none" },
   missing_required_parameter: { status: 400, retry: "none" },
   invalid_type: { status: 400, retry: "none" },
   field_too_large: { status: 400, retry: "none" },

@@ -84,6 +84,12 @@ export const LIMITS = defineLimits({
 
   managementBodyBytes: { default: 64 * kib, unit: "bytes", what: "body of a management request" },
   inferenceBodyBytes: { default: 64 * mib, unit: "bytes", what: "body of an inference request" },
+  uploadBytes: { default: 512 * mib, unit: "bytes", what: "a form" },
+  multipartHoldBytes: {
+    default: 32 * mib,
+    unit: "bytes",
+    what: "of a form, held until its part model comes",
+  },
   heldBodyBytes: { default: 512 * mib, unit: "bytes", what: "request bodies held per hub" },
   jsonDepth: { default: 512, unit: "count", what: "nesting of an inference body" },
   headerBytes: { default: 16 * kib, unit: "bytes", what: "request headers" },

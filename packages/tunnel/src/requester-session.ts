@@ -174,9 +174,14 @@ export class RequesterSession {
    * Sends one request. Never throws and never calls back before it returns: a request that cannot start ends with
    * `onReset` (`tunnelLost` when the tunnel is not ready, `overloaded` when it is full) and `onClosed`.
    *
-   * @param body - all of it; the buffers must not change until `isBodyTaken`. They are copied as credit allows.
+   * @param body - all of it, or `"streamed"`: it follows through `writeBody`. The buffers must not change until
+   * `isBodyTaken`. They are copied as credit allows.
    */
-  open(head: RequestHead, body: readonly Buffer[], handler: ResponseHandler): RequestStream {
+  open(
+    head: RequestHead,
+    body: readonly Buffer[] | "streamed",
+    handler: ResponseHandler,
+  ): RequestStream {
     const { remoteHello: hello, streams, writer } = this.#link;
     if (hello === undefined || !this.isReady) {
       return this.#refuse(handler, RESET_CODES.tunnelLost, "the tunnel accepts no new streams");

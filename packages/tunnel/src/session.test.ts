@@ -149,6 +149,7 @@ const post: RequestHead = {
   protocol: "chat_completions",
   stream: true,
 };
+const mib = 1024 * 1024;
 const ok: ResponseHead = { status: 200, headers: { "content-type": "text/plain" } };
 
 interface Tuning {
@@ -331,6 +332,31 @@ describe.each([
     reply("thanks")(incoming);
     await received.until("closed");
     expect(received.text).toBe("thanks");
+  });
+
+  test("a body that is sent while it comes waits for the agent's reader, and drains", async () => {
+    await using tunnel = await startTunnel(open, {
+      onRequest: (incoming) => (incoming.isBehind = true),
+    });
+    const received = new Received();
+    const handler = Object.assign(received, { onBodyDrain: () => received.add("drain") });
+    const stream = tunnel.hub.open({ ...post, bodyBytes: 2 * mib }, "streamed", handler);
+    const incoming = await tunnel.firstRequest();
+    expect(incoming.request).toMatchObject({ end: false, head: { bodyBytes: 2 * mib } });
+    const half = Buffer.alloc(mib);
+    expect(stream.writeBody(half)).toBe(true);
+    expect(stream.writeBody(half)).toBe(false);
+    while (incoming.bytes < mib) await new Promise<void>((done) => setImmediate(done));
+    expect([incoming.bytes, received.entries]).toEqual([mib, []]);
+    incoming.isBehind = false;
+    incoming.responder.resumeBody();
+    await received.until("drain");
+    stream.endBody();
+    await incoming.until("body end");
+    expect([incoming.bytes, received.entries]).toEqual([2 * mib, ["drain"]]);
+    reply("thanks")(incoming);
+    await received.until("closed");
+    expect(stream.writeBody(half)).toBe(true);
   });
 
   test("a request body stops at one window while the agent's reader is behind", async () => {

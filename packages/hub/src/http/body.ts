@@ -8,13 +8,18 @@ interface BodyLimits {
   knob: string;
   /** ms without a byte */
   idleMs: number;
-  /** ms for the whole body */
-  totalMs: number;
+  /** ms for the whole body; undefined: any time, unless it is silent */
+  totalMs: number | undefined;
 }
 
 export function inferenceBodyLimits(limits: Limits): BodyLimits {
   const { inferenceBodyBytes: maxBytes, bodyIdleMs: idleMs, bodyReadMs: totalMs } = limits;
   return { maxBytes, knob: "INFERENCE_BODY_BYTES", idleMs, totalMs };
+}
+
+/** A form passes through, so only the client's silence counts. */
+export function uploadLimits({ uploadBytes: maxBytes, bodyIdleMs: idleMs }: Limits): BodyLimits {
+  return { maxBytes, knob: "UPLOAD_BYTES", idleMs, totalMs: undefined };
 }
 
 export function managementBodyLimits(limits: Limits): BodyLimits {
@@ -27,8 +32,8 @@ const maxTurnBytes = 512 * 1024;
 
 /** Gets a body as it arrives. */
 export interface BodySink {
-  /** May throw: reading then ends with that error. */
-  onChunk(chunk: Buffer): void;
+  /** May throw: reading then ends with that error. @returns false to pause until {@link BodyReading.resume} */
+  onChunk(chunk: Buffer): boolean;
   /**
    * Called once, never before {@link readBody} returns. Without an error the body is complete; else the error is what
    * `onChunk` threw, or a HubError `request_too_large`, `request_read_timeout` or `client_disconnected`.
@@ -47,8 +52,10 @@ export function readBody(
   response: ServerResponse,
   limits: BodyLimits,
   sink: BodySink,
-): void {
-  new BodyReading(world, request, limits, sink).begin(response);
+): BodyReading {
+  const reading = new BodyReading(world, request, limits, sink);
+  reading.begin(response);
+  return reading;
 }
 
 /** Whether a body follows the head. */
@@ -68,10 +75,11 @@ export function skipBody(
   limits: BodyLimits,
   onOver: (error?: unknown) => void,
 ): void {
-  readBody(world, request, response, limits, { onChunk: () => undefined, onOver });
+  readBody(world, request, response, limits, { onChunk: () => true, onOver });
 }
 
-class BodyReading {
+/** A body on its way. */
+export class BodyReading {
   readonly #world: World;
   readonly #request: IncomingMessage;
   readonly #limits: BodyLimits;
@@ -81,12 +89,18 @@ class BodyReading {
   #turnBytes = 0;
   #total: Timer | undefined;
   #idle: Timer | undefined;
+  #isTimed = false;
+  #isPaused = false;
 
   constructor(world: World, request: IncomingMessage, limits: BodyLimits, sink: BodySink) {
     this.#world = world;
     this.#request = request;
     this.#limits = limits;
     this.#sink = sink;
+  }
+
+  get isOver(): boolean {
+    return this.#sink === undefined;
   }
 
   begin(response: ServerResponse): void {
@@ -109,25 +123,29 @@ class BodyReading {
 
   #startTimers(): void {
     if (this.#sink === undefined) return;
-    this.#total = this.#world.setTimeout(() => this.#finish(tooSlow()), this.#limits.totalMs);
+    const { totalMs } = this.#limits;
+    this.#isTimed = true;
+    if (totalMs !== undefined)
+      this.#total = this.#world.setTimeout(() => this.#finish(tooSlow()), totalMs);
     this.#waitForChunk();
   }
 
   #waitForChunk(): void {
     this.#world.clearTimeout(this.#idle);
+    if (this.#isPaused) return;
     this.#idle = this.#world.setTimeout(() => this.#finish(tooSlow()), this.#limits.idleMs);
   }
 
   #onData(chunk: Buffer): void {
     if (this.#sink === undefined) return;
-    if (this.#idle !== undefined) this.#waitForChunk();
+    if (this.#isTimed) this.#waitForChunk();
     this.#length += chunk.length;
     if (this.#length > this.#limits.maxBytes) {
       this.#finish(tooLarge(this.#limits));
       return;
     }
     try {
-      this.#sink.onChunk(chunk);
+      if (!this.#sink.onChunk(chunk)) this.pause();
     } catch (error) {
       this.#finish(error);
       return;
@@ -141,7 +159,33 @@ class BodyReading {
 
   #goOn(): void {
     this.#turnBytes = 0;
-    if (this.#sink !== undefined) this.#request.resume();
+    if (this.#sink !== undefined && !this.#isPaused) this.#request.resume();
+  }
+
+  /** The sink takes nothing for now, and waits for nothing. */
+  pause(): void {
+    if (this.#sink === undefined) return;
+    this.#isPaused = true;
+    this.#request.pause();
+    this.#world.clearTimeout(this.#idle);
+  }
+
+  resume(): void {
+    if (this.#sink === undefined || !this.#isPaused) return;
+    this.#isPaused = false;
+    if (this.#isTimed) this.#waitForChunk();
+    if (this.#turnBytes <= maxTurnBytes) this.#request.resume();
+  }
+
+  /** Reading ends with this error. */
+  fail(error: unknown): void {
+    this.#finish(error);
+  }
+
+  /** The sink gets nothing more. The rest is left unread. */
+  stop(): void {
+    this.#sink = undefined;
+    this.#endTimers();
   }
 
   #onClose(): void {
@@ -154,13 +198,17 @@ class BodyReading {
   #finish(error?: unknown): void {
     const sink = this.#sink;
     if (sink === undefined) return;
-    this.#sink = undefined;
+    this.stop();
+    if (error !== undefined) this.#request.pause();
+    sink.onOver(error);
+  }
+
+  #endTimers(): void {
     this.#world.clearTimeout(this.#total);
     this.#world.clearTimeout(this.#idle);
     this.#total = undefined;
     this.#idle = undefined;
-    if (error !== undefined) this.#request.pause();
-    sink.onOver(error);
+    this.#isTimed = false;
   }
 }
 

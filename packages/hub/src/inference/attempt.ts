@@ -10,12 +10,14 @@ import {
 import type { Pace, ResponseForm } from "../domain/placement/pace.ts";
 import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
+import type { Upload } from "./request/upload.ts";
 import type {
   ResponseHead,
   ResponseSink,
   Upstream,
   UpstreamCall,
   UpstreamFailure,
+  RequestForProvider,
   UpstreamRequest,
 } from "./upstream.ts";
 
@@ -69,6 +71,7 @@ export class Attempt implements ResponseSink {
   #shows: Shows = "speed";
   #lookedMs = 0;
   #call: UpstreamCall | undefined;
+  #upload: Upload | undefined;
   #isClosed = false;
 
   constructor(participant: Participant, listener: AttemptListener, options: AttemptOptions) {
@@ -79,14 +82,22 @@ export class Attempt implements ResponseSink {
     this.#pace = options.pace;
   }
 
-  open(upstream: Upstream, request: UpstreamRequest): void {
+  /** @param upload - what is still to come of the body */
+  open(
+    upstream: Upstream,
+    request: RequestForProvider & Pick<UpstreamRequest, "sender">,
+    upload: Upload | undefined,
+  ): void {
     const { sender, isBatch, form, coldBytes, nowMs } = this.options;
     this.#startedMs = nowMs();
     this.#shows = showsOf(this.participant);
     this.#pace.noteSent(form, coldBytes, this.#startedMs);
     this.#machine = occupySlot(this.participant, sender, this.#startedMs, isBatch);
     try {
-      this.#call = upstream.open(request, this);
+      this.#upload = upload;
+      const isWhole = upload?.isWhole ?? true;
+      this.#call = upstream.open(isWhole ? request : { ...request, body: "streamed" }, this);
+      if (!isWhole) upload?.sendTo(this.#call, request.body);
     } catch (bug) {
       this.onClosed();
       throw bug;
@@ -138,7 +149,7 @@ export class Attempt implements ResponseSink {
       reportedBytes === undefined
         ? { promptBytes, coldBytes }
         : { promptBytes: reportedBytes, coldBytes: reportedBytes };
-    const tookMs = firstContentMs - this.#startedMs;
+    const tookMs = firstContentMs - Math.max(this.#startedMs, this.#upload?.lastByteMs ?? 0);
     if (this.#shows === "load") this.#pace.noteLoad(prompt.coldBytes, tookMs);
     else this.#pace.noteFirst(form, prompt, tookMs, nowMs(), promptMs);
   }
@@ -150,6 +161,10 @@ export class Attempt implements ResponseSink {
 
   onData(chunk: Buffer): boolean {
     return this.#listener.attemptData(this, chunk);
+  }
+
+  onBodyDrain(): void {
+    this.#upload?.drained(this.#call);
   }
 
   onResumed(): void {

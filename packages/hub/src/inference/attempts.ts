@@ -1,4 +1,9 @@
-import { type ContextRefusal, readContextRefusal, refusesStreamOptions } from "@roomhub/protocol";
+import {
+  type ContextRefusal,
+  type ErrorCode,
+  readContextRefusal,
+  refusesStreamOptions,
+} from "@roomhub/protocol";
 import { paceOf, type Participant } from "../domain/participant.ts";
 import { isLoading } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
@@ -135,7 +140,7 @@ export class Attempts implements AttemptListener {
     this.#routing.noteChosen(participant);
     this.delivery.begin(served, requestsUsage, scrubber);
     const sent = request.requestFor(participant, [...hops, bootId], requestsUsage);
-    attempt.open(upstream, { ...sent, sender });
+    attempt.open(upstream, { ...sent, sender }, request.upload);
   }
 
   /** The same participant refused what the hub added: the request goes there once more without it. */
@@ -153,6 +158,7 @@ export class Attempts implements AttemptListener {
     if (this.#current === undefined) return;
     this.#isBodyLent ||= !this.#current.isBodyTaken;
     this.#current = undefined;
+    this.#call.request.upload?.leave();
   }
 
   // — the response —
@@ -293,7 +299,7 @@ export class Attempts implements AttemptListener {
       participant.learned.refusesStreamUsage = true;
       return this.#sendWithoutUsage(attempt);
     }
-    if (refusal === "busy") {
+    if (refusal === "busy" && this.#maySendAgain(attempt)) {
       // The agent has not passed the request on, so this was no attempt.
       this.#deps.participantOverloaded(participant, this.#deps.nowMs() + busyMs);
       this.#count--;
@@ -341,8 +347,14 @@ export class Attempts implements AttemptListener {
 
   /** Whether the request can go to another participant at once. */
   #isAnotherReady(attempt: Attempt, cause: FailureCause): boolean {
-    if (this.#call.client.isHeadWritten) return false;
+    if (this.#call.client.isHeadWritten || !this.#maySendAgain(attempt)) return false;
     return this.#routing.isAnotherReady(attempt, cause, this.#count);
+  }
+
+  /** Whether the request's body is here. @param code - of the failure */
+  #maySendAgain({ refusal }: Attempt, code?: ErrorCode): boolean {
+    const isUntaken = refusal !== undefined || code === "provider_unreachable";
+    return this.#call.request.upload?.mayBeSentAgain(isUntaken) ?? true;
   }
 
   /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
@@ -354,7 +366,8 @@ export class Attempts implements AttemptListener {
     // Before a context error that moves the request, and while a model loads, nothing but comments has passed.
     const hasWaited = cause === "context" || this.delivery.hasOnlyWaited;
     const isPromised = this.#call.client.isHeadWritten && !hasWaited;
-    if (isPromised || !this.#routing.mayTryAgain(attempt, cause, this.#count))
+    const isPossible = !isPromised && this.#maySendAgain(attempt, error.code);
+    if (!isPossible || !this.#routing.mayTryAgain(attempt, cause, this.#count))
       return this.#request.fail(error);
     if (cause === "busy") return this.#request.fail(this.#firstFailureOr(attempt, error));
     const { participant } = attempt;

@@ -13,9 +13,13 @@ export class BodyBudget {
     return this.#bytes;
   }
 
+  hasRoomFor(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#maxBytes;
+  }
+
   /** @throws HubError `hub_overloaded` */
   hold(bytes: number): void {
-    if (this.#bytes + bytes > this.#maxBytes) {
+    if (!this.hasRoomFor(bytes)) {
       throw new HubError(
         "hub_overloaded",
         "The hub has reached its limit for request bodies in memory (ROOMHUB_HELD_BODY_BYTES).",

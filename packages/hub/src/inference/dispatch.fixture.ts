@@ -97,6 +97,8 @@ export class FakeCall {
   resumeCount = 0;
   /** It reads no buffer of the request's body any more. */
   isBodyTaken = false;
+  /** of a streamed body */
+  readonly written: Buffer[] = [];
 
   constructor(participant: Participant, request: UpstreamRequest, sink: ResponseSink) {
     this.participant = participant;
@@ -105,7 +107,11 @@ export class FakeCall {
   }
 
   get body(): string {
-    return Buffer.concat([...this.request.body]).toString();
+    return Buffer.concat(this.parts).toString();
+  }
+
+  get parts(): readonly Buffer[] {
+    return this.request.body === "streamed" ? this.written : this.request.body;
   }
 
   head(status = 200, headers: Record<string, string> = { "content-type": "text/event-stream" }) {
@@ -216,6 +222,8 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
           get isBodyTaken() {
             return call.isBodyTaken;
           },
+          writeBody: (chunk) => call.written.push(chunk) > 0,
+          endBody: () => undefined,
           resume: () => void call.resumeCount++,
           cancel: (reason) => void (call.cancelled ??= reason),
         };

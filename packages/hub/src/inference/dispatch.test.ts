@@ -50,8 +50,8 @@ describe("the request's body", () => {
   describe("when it is long", () => {
     const fields = { messages: "x".repeat(100_000) };
     /** but for the few bytes that were put in place of the client's */
-    const isGivenBack = ({ request }: FakeCall) =>
-      request.body.reduce((sum, { length }) => sum + length, 0) < 100;
+    const isGivenBack = ({ parts }: FakeCall) =>
+      parts.reduce((sum, { length }) => sum + length, 0) < 100;
 
     test("gives its memory back at its end, once its path reads it no more", () => {
       const bench = createBench([ana()]);

@@ -1,7 +1,7 @@
 import type { ErrorCode, InferenceProtocol } from "@roomhub/protocol";
 import type { Sender } from "./sender/senders.ts";
 
-/** A request to a provider. The body is whole and already carries the provider's own model name. */
+/** A request to a provider. The body already carries the provider's own model name. */
 export interface UpstreamRequest {
   method: "POST" | "GET" | "DELETE";
   /** below the provider's base URL, with a leading slash */
@@ -10,13 +10,19 @@ export interface UpstreamRequest {
   headers: Record<string, string>;
   protocol: InferenceProtocol;
   isStream: boolean;
-  body: readonly Buffer[];
+  /** `"streamed"`: follows through {@link UpstreamCall.writeBody} */
+  body: readonly Buffer[] | "streamed";
+  /** of a streamed body; undefined where it is not known */
+  bodyBytes?: number | undefined;
   /** for the participant's agent, never for its provider */
   sender: Pick<Sender, "client" | "addressId">;
 }
 
 /** The part of an upstream request that the client's request decides. */
-export type RequestForProvider = Omit<UpstreamRequest, "sender">;
+export interface RequestForProvider extends Omit<UpstreamRequest, "sender" | "body"> {
+  /** what has come of it */
+  body: readonly Buffer[];
+}
 
 export interface ResponseHead {
   status: number;
@@ -47,6 +53,8 @@ export interface ResponseSink {
   onData(chunk: Buffer): boolean;
   /** An interrupted path has resumed. Any number of times, before the end. */
   onResumed?(): void;
+  /** The upstream takes more of the body, after `writeBody` returned false. */
+  onBodyDrain?(): void;
   onEnd(): void;
   onFailure(failure: UpstreamFailure): void;
   onClosed(): void;
@@ -58,6 +66,9 @@ export interface UpstreamCall {
    * No buffer of the request's body is read any more. Absent where that is unknown: the system may still be sending it.
    */
   readonly isBodyTaken?: boolean;
+  /** @returns false when the caller should wait for `onBodyDrain`. Bytes after the call's end are dropped. */
+  writeBody(chunk: Buffer): boolean;
+  endBody(): void;
   /** The reader takes more data. */
   resume(): void;
   /** Ends the provider's generation. Idempotent, also after the end. */

@@ -51,6 +51,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   #sentMs = 0;
   #isAlone = false;
   #isBodyWritten = false;
+  #bodyBytes = 0;
   /** of a read that the sink did not take */
   #unread: Buffer = none;
   #isPaused = false;
@@ -107,6 +108,14 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
   writeBody(chunk: Buffer): boolean {
     const socket = this.#socket?.socket;
     if (this.#isSettled || socket === undefined || chunk.length === 0) return true;
+    const { bodyBytes } = this.#request;
+    this.#bodyBytes += chunk.length;
+    if (bodyBytes !== undefined) {
+      // Further bytes would begin another request.
+      if (this.#bodyBytes <= bodyBytes) return socket.write(chunk);
+      this.#failBody();
+      return true;
+    }
     socket.cork();
     socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
     socket.write(chunk);
@@ -117,8 +126,15 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
 
   endBody(): void {
     if (this.#isSettled) return;
+    const { bodyBytes } = this.#request;
+    if (bodyBytes !== undefined && this.#bodyBytes !== bodyBytes) return this.#failBody();
     this.#isBodyWritten = true;
-    this.#socket?.socket.write("0\r\n\r\n", "latin1");
+    if (bodyBytes === undefined) this.#socket?.socket.write("0\r\n\r\n", "latin1");
+  }
+
+  #failBody(): void {
+    const message = `The request to ${this.#deps.target.label} has not the length that it said.`;
+    process.nextTick(() => this.#fail({ code: "internal_error", message }));
   }
 
   onConnected(): void {
@@ -177,7 +193,9 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
     const { path, body } = this.#request;
     let head: string;
     try {
-      head = requestHeads.of(this.#request, urlBelow(target.basePath, path), isAlone);
+      // A server that refuses a long body at once closes such a connection, and with it what it said.
+      const isLast = isAlone && body !== "streamed";
+      head = requestHeads.of(this.#request, urlBelow(target.basePath, path), isLast);
     } catch (error) {
       const message = `The request to ${target.label} cannot be written: ${(error as Error).message}.`;
       return this.refuse({ code: "provider_unreachable", message });

@@ -40,6 +40,35 @@ test("a streamed body goes out in pieces on a socket of its own, and drains", as
   expect(provider.sockets).toHaveLength(2);
 });
 
+test("a streamed body whose length is known goes out as it is", async () => {
+  await using provider = await startRawProvider((socket, data) => {
+    if (data.toString().endsWith("def")) socket.write(httpResponse("{}"));
+  });
+  await using client = new ProviderClient(options);
+  const upload = { ...post, body: "streamed", bodyBytes: 6, baseUrl: provider.baseUrl } as const;
+  const got = record(client, upload);
+  for (const text of ["ab", "", "cdef"]) got.call.writeBody(Buffer.from(text));
+  got.call.endBody();
+  await got.closed;
+  expect(got.log).toEqual(["head", "data", "end", "closed"]);
+  expect(provider.received[0]).toMatch(/\r\ncontent-length: 6\r\n\r\nabcdef$/);
+});
+
+test.each([
+  ["longer", "abcd"],
+  ["shorter", "ab"],
+])("a streamed body that is %s than its length fails the call", async (_what, text) => {
+  await using provider = await startRawProvider(() => undefined);
+  await using client = new ProviderClient(options);
+  const upload = { ...post, body: "streamed", bodyBytes: 3, baseUrl: provider.baseUrl } as const;
+  const got = record(client, upload);
+  got.call.writeBody(Buffer.from(text));
+  got.call.endBody();
+  await got.closed;
+  expect(got.log).toEqual(["internal_error", "closed"]);
+  expect(provider.received.join("")).not.toContain("abcd");
+});
+
 test("a response that comes before the body is sent is whole, and the rest of the body is dropped", async () => {
   await using provider = await startRawProvider((socket, _data, index) => {
     if (index === 0) socket.write(httpResponse('{"error":1}', "", "413 Too Large"));

@@ -15,6 +15,10 @@ test("a request's head has the caller's headers and our own framing", () => {
   expect(toHost.of({ ...request, headers, body: "streamed" }, "/v1/chat", true)).toBe(
     `${first}${common}connection: close\r\ntransfer-encoding: chunked\r\n\r\n`,
   );
+  const upload = { ...request, headers, body: "streamed", bodyBytes: 7 } as const;
+  expect(toHost.of(upload, "/v1/chat", false)).toBe(
+    `${first}${common}connection: keep-alive\r\ncontent-length: 7\r\n\r\n`,
+  );
   const others = { method: "GET", headers: { accept: "a/b" }, body: undefined };
   expect(toHost.of(others, "/", false)).toBe(
     "GET / HTTP/1.1\r\nHost: example.org\r\naccept-encoding: identity\r\naccept: a/b\r\nconnection: keep-alive\r\n\r\n",

@@ -36,20 +36,21 @@ export class RequestHeads {
    * @throws TypeError for what cannot be written; the message names it without its value
    */
   of(
-    { method, headers, body }: Pick<ProviderRequest, "method" | "headers" | "body">,
+    request: Pick<ProviderRequest, "method" | "headers" | "body" | "bodyBytes">,
     path: string,
     isAlone: boolean,
   ): string {
+    const { method, headers } = request;
     if (notInTarget.test(path)) throw new TypeError("its path has characters that a URL escapes");
     const connection = isAlone ? "close" : "keep-alive";
-    return `${method} ${path} HTTP/1.1\r\n${this.#common(headers)}connection: ${connection}\r\n${framing(body)}\r\n`;
+    return `${method} ${path} HTTP/1.1\r\n${this.#common(headers)}connection: ${connection}\r\n${framing(request)}\r\n`;
   }
 }
 
-function framing(body: ProviderRequest["body"]): string {
+function framing({ body, bodyBytes }: Pick<ProviderRequest, "body" | "bodyBytes">): string {
   if (body === undefined) return "";
-  if (body === "streamed") return "transfer-encoding: chunked\r\n";
-  return `content-length: ${lengthOf(body)}\r\n`;
+  const length = body === "streamed" ? bodyBytes : lengthOf(body);
+  return length === undefined ? "transfer-encoding: chunked\r\n" : `content-length: ${length}\r\n`;
 }
 
 function commonFields(host: string, headers: Readonly<Record<string, string>>): string {

@@ -13,8 +13,10 @@ export interface ProviderRequest {
   headers: Record<string, string>;
   /** Whose request it is, equal for equal clients; nothing of it is sent. Left out where that is not known. */
   client?: string;
-  /** `"streamed"`: follows through {@link ProviderCall.writeBody} and `endBody`; sent in chunks, on a socket of its own. */
+  /** `"streamed"`: follows through {@link ProviderCall.writeBody} and `endBody`, on a socket of its own. */
   body: readonly Buffer[] | "streamed" | undefined;
+  /** The length of a streamed body; undefined: it is sent in chunks. A body of another length fails the call. */
+  bodyBytes?: number | undefined;
 }
 
 export interface ResponseHead {

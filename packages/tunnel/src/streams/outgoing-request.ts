@@ -23,6 +23,8 @@ export interface ResponseHandler {
   onEnd(): void;
   /** The tunnel was interrupted and is resumed: the rest of the response follows. */
   onResumed?(): void;
+  /** All of the request's body so far is sent, after `writeBody()` returned false. */
+  onBodyDrain?(): void;
   /**
    * The agent aborted, its response was malformed, a callback of this handler threw, or the tunnel closed (`tunnelLost`,
    * `unread`).
@@ -36,6 +38,9 @@ export interface ResponseHandler {
 export interface RequestStream {
   /** The request body's buffers are no longer read: it is completely written in frames, or the stream was aborted. */
   readonly isBodyTaken: boolean;
+  /** @returns false when the caller should wait for `onBodyDrain`. Bytes after the stream's end are dropped. */
+  writeBody(chunk: Buffer): boolean;
+  endBody(): void;
   /** Resumes after `onData` returned false. */
   resume(): void;
   /** Aborts the stream. Only `onClosed` follows. */
@@ -68,7 +73,9 @@ export class OutgoingRequest implements RequestStream, TunnelStream {
   readonly #window: ReceiveWindow;
   #phase: "open" | "resetting" | "closed" = "open";
   #hasHead = false;
+  #isBodyWhole = true;
   #isBodySent = false;
+  #wantsDrain = false;
   #isForgotten = false;
 
   constructor(
@@ -88,13 +95,15 @@ export class OutgoingRequest implements RequestStream, TunnelStream {
   /**
    * Sends REQUEST and as much of the body as there is credit for. Called once.
    *
+   * @param body - `"streamed"`: follows through {@link writeBody}
    * @returns false, and nothing is sent, when the head is over 16 KiB
    */
-  start(head: RequestHead, body: readonly Buffer[]): boolean {
-    for (const chunk of body) this.#body.push(chunk);
+  start(head: RequestHead, body: readonly Buffer[] | "streamed"): boolean {
+    this.#isBodyWhole = body !== "streamed";
+    if (body !== "streamed") for (const chunk of body) this.#body.push(chunk);
     const credit = this.#credit.availableBytes;
     const rideBytes = Math.min(this.#body.bytes, WIRE_LIMITS.requestRideBytes, credit);
-    const end = rideBytes === this.#body.bytes;
+    const end = this.#isBodyWhole && rideBytes === this.#body.bytes;
     const { writer, requestHeads } = this.#port;
     const bytes = requestHeads.write(head, end);
     if (bytes.length > WIRE_LIMITS.headBytes) return false;
@@ -107,6 +116,20 @@ export class OutgoingRequest implements RequestStream, TunnelStream {
 
   get isBodyTaken(): boolean {
     return this.#body.bytes === 0;
+  }
+
+  writeBody(chunk: Buffer): boolean {
+    if (this.#phase !== "open" || this.#isBodyWhole) return true;
+    this.#wantsDrain = false;
+    this.#body.push(chunk);
+    this.sendMore();
+    this.#wantsDrain = this.#body.bytes > 0;
+    return !this.#wantsDrain;
+  }
+
+  endBody(): void {
+    this.#isBodyWhole = true;
+    this.sendMore();
   }
 
   resume(): void {
@@ -230,9 +253,21 @@ export class OutgoingRequest implements RequestStream, TunnelStream {
     if (!this.#body.pump(writer, this.id, this.#credit, maxFrames)) {
       return this.#credit.availableBytes > 0;
     }
-    this.#isBodySent = true;
-    writer.end(this.id);
+    if (this.#isBodyWhole) {
+      this.#isBodySent = true;
+      writer.end(this.id);
+    } else this.#reportDrain();
     return false;
+  }
+
+  #reportDrain(): void {
+    if (!this.#wantsDrain) return;
+    this.#wantsDrain = false;
+    try {
+      this.#handler.onBodyDrain?.();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** A callback threw: this stream is over, the session is not. */
@@ -293,6 +328,8 @@ export function refuseStream(
   });
   return {
     isBodyTaken: true,
+    writeBody: () => true,
+    endBody() {},
     resume() {},
     reset() {
       isWanted = false;

@@ -60,6 +60,8 @@ test.each([
   ["a client without an id", { ...request, client: { kind: "name" } }],
   ["a user that is a number", { ...request, client: { kind: "name", id: "alice", user: 1 } }],
   ["an address that is a number", { ...request, address: 1 }],
+  ["a length below 0", { ...request, bodyBytes: -1 }],
+  ["a length that is a text", { ...request, bodyBytes: "1" }],
 ])("a request head is malformed with %s", (_, head) => {
   expect(() => decodeRequest(headed(request), 16_384)).not.toThrow();
   expect(() => decodeRequest(headed(head), 16_384)).toThrow(MalformedPayload);

@@ -4,6 +4,7 @@ import {
   headersField,
   integerField,
   MalformedPayload,
+  optionalIntegerField,
   optionalObjectField,
   optionalTextField,
   readObject,
@@ -25,6 +26,8 @@ export interface RequestHead {
   client?: HeadClient | undefined;
   /** The fingerprint of the client's address. */
   address?: string | undefined;
+  /** Of the whole body, when it follows in DATA and its length is known. */
+  bodyBytes?: number | undefined;
 }
 
 export interface HeadClient {
@@ -58,8 +61,9 @@ const METHOD = /^[A-Z]{1,16}$/;
 const PATH = /^\/[\u0021-\u007e]*$/;
 
 export function encodeRequestHead(head: RequestHead, end: boolean): string {
-  const { method, path, headers, protocol, stream, client, address } = head;
-  return JSON.stringify({ method, path, headers, protocol, stream, client, address, end });
+  const { method, path, headers, protocol, stream, client, address, bodyBytes } = head;
+  const rest = { protocol, stream, client, address, bodyBytes, end };
+  return JSON.stringify({ method, path, headers, ...rest });
 }
 
 export function encodeResponseHead(head: ResponseHead, end: boolean): string {
@@ -83,6 +87,7 @@ export function decodeRequest(payload: Buffer, maxHeadBytes: number): HeadedPayl
       stream: booleanField(object, "stream"),
       client: clientField(object),
       address: optionalTextField(object, "address"),
+      bodyBytes: optionalIntegerField(object, "bodyBytes", 0, Number.MAX_SAFE_INTEGER),
     },
     body: payload.subarray(headEnd),
     end: booleanField(object, "end"),

@@ -22,10 +22,20 @@ import type { RequestBody } from "../../inference/request/request-body.ts";
 import { isOfBatch, requiresOf } from "../../inference/request/needs.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import type { Access } from "../../operations/context.ts";
+import { asHubError } from "../../errors.ts";
+import type { Dispatch } from "../../inference/dispatch.ts";
 import { FormBodyReader } from "../../inference/request/form-body.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
-import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
+import { Upload } from "../../inference/request/upload.ts";
+import {
+  type BodyReading,
+  type BodySink,
+  inferenceBodyLimits,
+  readBody,
+  uploadLimits,
+} from "../body.ts";
 import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
+import { discardRest } from "../unread-rest.ts";
 
 export interface InferenceDeps extends Pick<ResponseOptions, "flushing" | "turnEnd"> {
   world: World;
@@ -62,8 +72,8 @@ export function serveInference(
   onRefused: (error: unknown) => void,
 ): void {
   const room = admit(deps.inference, input.code, input.access);
-  const arriving = new ArrivingRequest({ request, response, room, input, deps, onRefused });
-  readBody(deps.world, request, response, inferenceBodyLimits(deps.limits), arriving);
+  const arrival = { request, response, room, input, deps, onRefused };
+  new ArrivingRequest(arrival).read();
 }
 
 interface Arrival {
@@ -80,35 +90,101 @@ class ArrivingRequest implements BodySink {
   readonly #arrival: Arrival;
   readonly #startedMs: number;
   readonly #reader: RequestBodyReader | FormBodyReader;
+  #reading: BodyReading | undefined;
   #heldBytes = 0;
+  #isAddressed = false;
+  /** of a form that is sent on while it arrives, and what became of it */
+  #upload: Upload | undefined;
+  #dispatch: Dispatch | undefined;
 
   constructor(arrival: Arrival) {
-    const { inference, limits } = arrival.deps;
+    const { request, deps } = arrival;
+    const { inference, limits } = deps;
     this.#arrival = arrival;
     this.#startedMs = inference.dispatch.nowMs() - arrival.input.ageMs;
     const type = formType(arrival);
+    const length = request.headers["content-length"];
     this.#reader =
       type === undefined
         ? new RequestBodyReader(limits.jsonDepth, true, crc32)
-        : new FormBodyReader(type);
+        : new FormBodyReader(type, length, limits.multipartHoldBytes);
   }
 
-  onChunk(chunk: Buffer): void {
+  read(): void {
+    const { request, response, deps } = this.#arrival;
+    const { world, limits } = deps;
+    const isForm = this.#reader instanceof FormBodyReader;
+    const bodyLimits = isForm ? uploadLimits(limits) : inferenceBodyLimits(limits);
+    this.#reading = readBody(world, request, response, bodyLimits, this);
+  }
+
+  onChunk(chunk: Buffer): boolean {
+    if (this.#upload !== undefined) {
+      this.#reader.push(chunk);
+      return this.#upload.push(chunk);
+    }
     this.#arrival.deps.inference.bodies.hold(chunk.length);
     this.#heldBytes += chunk.length;
     this.#reader.push(chunk);
+    this.#noteAddress();
+    return true;
+  }
+
+  /** A form that is here by the end of this turn is sent as one, and only when nothing is wrong with it. */
+  #noteAddress(): void {
+    const reader = this.#reader;
+    if (this.#isAddressed || !(reader instanceof FormBodyReader) || !reader.isAddressed) return;
+    this.#isAddressed = true;
+    queueMicrotask(() => this.#beginUpload(reader));
+  }
+
+  #beginUpload(reader: FormBodyReader): void {
+    const { request, response, deps } = this.#arrival;
+    const reading = this.#reading;
+    if (reading?.isOver !== false || request.complete) return;
+    reading.pause();
+    try {
+      const { body, chunks, bytes } = reader.begin();
+      const { bodies: budget, dispatch } = deps.inference;
+      const heldBytes = this.#heldBytes;
+      const upload = new Upload({
+        ...{ chunks, heldBytes, bytes, budget, source: reading, nowMs: dispatch.nowMs },
+      });
+      this.#begin({ ...body, upload }, () => {
+        reading.stop();
+        upload.release();
+      });
+      this.#upload = upload;
+    } catch (refusal) {
+      return reading.fail(refusal);
+    }
+    // A response may be complete before its request.
+    response.once("prefinish", () => {
+      if (!request.complete) discardRest(deps.flushing, request);
+    });
   }
 
   onOver(error?: unknown): void {
+    if (this.#dispatch !== undefined) return this.#uploaded(this.#dispatch, error);
     if (error !== undefined) {
       this.#refuse(error);
       return;
     }
     try {
-      this.#begin(this.#reader.end());
+      this.#begin(
+        this.#reader.end(),
+        releaser(this.#arrival.deps.inference.bodies, this.#heldBytes),
+      );
     } catch (refusal) {
       this.#refuse(refusal);
     }
+  }
+
+  #uploaded(dispatch: Dispatch, error: unknown): void {
+    if (error === undefined) return this.#upload?.end();
+    const failure = asHubError(error, this.#arrival.deps.inference.dispatch.reportBug);
+    if (failure.code === "client_disconnected") dispatch.onGone();
+    else dispatch.fail(failure);
   }
 
   #refuse(error: unknown): void {
@@ -116,11 +192,10 @@ class ArrivingRequest implements BodySink {
     this.#arrival.onRefused(error);
   }
 
-  #begin(body: RequestBody): void {
+  #begin(body: RequestBody, onSettled: () => void): void {
     const { request, response, room, input, deps } = this.#arrival;
     const { requestId, access, surface, source, delivery, onMoved } = input;
     const { inference, requestsStreamUsage, flushing, turnEnd } = deps;
-    const onSettled = releaser(inference.bodies, this.#heldBytes);
     if (onMoved !== undefined && inference.dispatch.isLeaving?.(room.code) === true) {
       onSettled();
       return onMoved(room.code, { body: body.chunks, startedMs: this.#startedMs });
@@ -147,6 +222,7 @@ class ArrivingRequest implements BodySink {
       client,
       ...{ onSettled, onMoved },
     });
+    if (body.upload !== undefined) this.#dispatch = dispatch;
     client.listen(dispatch);
   }
 }

@@ -87,8 +87,9 @@ export class JsonCall implements RouteRequest, BodySink {
     readBody(world, this.#request, this.#response, managementBodyLimits(limits), this);
   }
 
-  onChunk(chunk: Buffer): void {
+  onChunk(chunk: Buffer): boolean {
     this.#chunks.push(chunk);
+    return true;
   }
 
   onOver(error?: unknown): void {

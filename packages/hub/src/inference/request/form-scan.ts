@@ -52,6 +52,11 @@ export class FormScanner {
     this.#maxValueBytes = maxValueBytes;
   }
 
+  /** Up to here it is certain what each byte is. */
+  get position(): number {
+    return this.#position;
+  }
+
   /** @returns false once there is a problem */
   push(chunk: Buffer): boolean {
     // Few chunks end in what may be the beginning of a delimiter: the others are not copied.

@@ -11,6 +11,7 @@ import { HubError } from "../../errors.ts";
 import { leastTokensOf } from "./needs.ts";
 import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
+import type { Upload } from "./upload.ts";
 import type { RequestForProvider } from "../upstream.ts";
 
 /** What a client requests, whichever participant serves it. */
@@ -58,6 +59,8 @@ export interface InferenceRequest {
   refusalOf(pinned: Participant, reason: HubError): HubError;
   /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
   mayRequestUsageOf(participant: Participant): boolean;
+  /** its body, when it began while that was still arriving */
+  readonly upload: Upload | undefined;
   /** Its body as the client sent it. Not after {@link forget}. */
   readonly chunks: readonly Buffer[];
   /**
@@ -117,6 +120,7 @@ export class ModelRequest implements InferenceRequest {
   readonly isBatch: boolean;
   readonly surface: Surface;
   readonly previousResponseId: string | undefined;
+  readonly upload: Upload | undefined;
   readonly #requestsStreamUsage: boolean;
   #leastTokens: number | undefined;
   #request: { body: RequestBody; headers: Record<string, string> } | undefined;
@@ -140,6 +144,7 @@ export class ModelRequest implements InferenceRequest {
     this.surface = surface;
     const canContinue = surface.protocol === "openResponses";
     this.previousResponseId = canContinue ? body.previousResponseId : undefined;
+    this.upload = body.upload;
     this.#requestsStreamUsage = requestsStreamUsage;
     this.#request = { body, headers };
   }
@@ -203,6 +208,7 @@ export class ModelRequest implements InferenceRequest {
   forget(isBodyTaken: boolean): void {
     if (isBodyTaken && this.#request !== undefined) giveBack(this.#request.body);
     this.#request = undefined;
+    this.upload?.forget();
   }
 
   get #whole(): { body: RequestBody; headers: Record<string, string> } {
@@ -219,13 +225,15 @@ export class ModelRequest implements InferenceRequest {
     const { body, headers } = this.#whole;
     const surface = this.surface;
     const { model, config } = participant;
+    const sent = bodyForProvider(body, surface, { model, config, requestsUsage });
     return {
       method: "POST",
       path: `/${surface.path}`,
       headers: { ...headers, "x-roomhub-hop": hops.join(",") },
       protocol: surface.protocol,
       isStream: this.beginsAsStream,
-      body: bodyForProvider(body, surface, { model, config, requestsUsage }),
+      body: sent,
+      bodyBytes: this.upload?.bytesAs(sent),
     };
   }
 }
@@ -249,6 +257,7 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly errorShape = "openai";
   readonly previousResponseId = undefined;
   readonly makesResponse = false;
+  readonly upload = undefined;
   readonly chunks = [];
   readonly prompt = noPrompt;
   readonly textBytes = 0;

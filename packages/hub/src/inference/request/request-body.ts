@@ -1,5 +1,6 @@
 import type { PromptBorder } from "../../domain/placement/warm-conversations.ts";
 import type { JsonMember } from "../json/json-scan.ts";
+import type { Upload } from "./upload.ts";
 
 /** A request's body as it came, and what the hub reads of it. */
 export interface RequestBody {
@@ -10,6 +11,8 @@ export interface RequestBody {
   hasOnlyReader: boolean;
   /** It is `multipart/form-data`, not JSON. */
   isForm: boolean;
+  /** what is still to come of it */
+  upload?: Upload | undefined;
   /** the `model` field: a selector. Interface §4 */
   model: string;
   isStream: boolean;

@@ -19,7 +19,9 @@ export function checkRequest(
   { startedMs, request }: Pick<InferenceCall, "startedMs" | "request">,
   queuedMs: number | undefined,
 ): void {
-  if (nowMs - startedMs > requestMs) {
+  // While its body arrives, only the client's silence counts.
+  const sinceMs = Math.max(startedMs, request.upload?.lastByteMs ?? 0);
+  if (nowMs - sinceMs > requestMs) {
     throw timeout("request_timeout", "The whole request took", requestMs, "REQUEST_MS");
   }
   if (queuedMs === undefined) return;

@@ -366,8 +366,9 @@ export class Delivery {
     if (this.#writer.isFinishing) return;
     // While the client is behind, the provider is paused.
     if (state.kind !== "idle" && !this.#writer.isBlocked) {
-      const waitingSinceMs = state.kind === "waiting" ? state.sinceMs : undefined;
-      checkProvider(this.#deps.limits, nowMs, waitingSinceMs, this.#lastByteMs);
+      const sentMs = this.#call.request.upload?.lastByteMs ?? 0;
+      const waitingSinceMs = state.kind === "waiting" ? Math.max(state.sinceMs, sentMs) : undefined;
+      checkProvider(this.#deps.limits, nowMs, waitingSinceMs, Math.max(this.#lastByteMs, sentMs));
     }
     const hasNoResponse = state.kind === "idle" || state.kind === "waiting";
     const isWaitingForStream = this.#call.request.beginsAsStream && hasNoResponse;

@@ -121,11 +121,12 @@ export class DirectUpstream implements Upstream {
   }
 
   open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall {
-    const { method, path, body, sender } = request;
+    const { method, path, body, bodyBytes, sender } = request;
     return this.#server.call(
       {
         ...{ method, path, headers: { ...request.headers, ...this.#authHeaders } },
         body: method === "POST" ? body : undefined,
+        bodyBytes,
         client: `${sender.addressId} ${sender.client.id}`,
       },
       sink,

@@ -57,6 +57,7 @@ export class TunnelUpstream implements Upstream {
       stream: request.isStream,
       client: asClaim(request.sender.client),
       address: request.sender.addressId,
+      bodyBytes: request.bodyBytes,
     };
     const call = new TunnelCall(sink, this.#participant.id);
     call.run(this.#session.open(head, request.body, call));
@@ -84,6 +85,14 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
     return this.#stream?.isBodyTaken ?? false;
   }
 
+  writeBody(chunk: Buffer): boolean {
+    return this.#stream?.writeBody(chunk) ?? true;
+  }
+
+  endBody(): void {
+    this.#stream?.endBody();
+  }
+
   resume(): void {
     this.#stream?.resume();
   }
@@ -102,6 +111,10 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
 
   onResumed(): void {
     this.#sink.onResumed?.();
+  }
+
+  onBodyDrain(): void {
+    this.#sink.onBodyDrain?.();
   }
 
   onEnd(): void {
