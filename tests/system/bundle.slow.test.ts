@@ -85,8 +85,8 @@ describe("the package that hubs hand out", () => {
   });
 });
 
-/** 562 KB and some room: most of it is the hub, the NATS client, zod, ws and pino; `launch` with cross-spawn and `bench` are loaded by themselves. */
-const mostOfProgram = 565_000;
+/** 567 KB and some room: most of it is the hub, the NATS client, zod, ws and pino; `launch` with cross-spawn and `bench` are loaded by themselves. */
+const mostOfProgram = 575_000;
 
 function build(name: string, env: Record<string, string>): Built {
   const { status, stdout, stderr } = spawnSync(

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { fileRoomStore } from "@roomhub/hub";
 import { expect, test } from "vitest";
 import { type Behaviour, startFakeProvider } from "../support/providers/fake-provider.ts";
+import { recordEvents } from "../support/hub/event-recorder.ts";
 import { joinDirect, joinTunnel, PATHS } from "../support/hub/joining.ts";
 import { settled } from "../support/hub/ledger.ts";
 import { userSays } from "../support/clients/openai-client.ts";
+import { connectResponses } from "../support/clients/responses-client.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { until } from "../support/waiting.ts";
@@ -191,6 +193,126 @@ test.for(
           (secret) =>
             `${secret} in ${where}: ${text.slice(Math.max(0, text.indexOf(secret) - 80), text.indexOf(secret) + 40)}`,
         ),
+    );
+    expect(leaks).toEqual([]);
+  },
+);
+
+test.for(
+  PATHS.flatMap((path) => (["text", "json"] as const).map((logFormat) => ({ path, logFormat }))),
+)(
+  "no key of a closed room is anywhere but in the response that made it ($path, $logFormat log)",
+  async ({ path, logFormat }) => {
+    await using folder = await temporaryFolder();
+    const stateFile = join(folder.path, "rooms.json");
+    const said: Record<string, string> = {};
+    const notices: unknown[] = [];
+    let isBroken = false;
+    // It repeats every header that it was sent.
+    await using provider = await startFakeProvider({
+      behave: ({ rawHeaders }) =>
+        isBroken
+          ? { kind: "status", status: 400, body: { error: rawHeaders.join(" ") } }
+          : undefined,
+    });
+    let log: string[];
+    const keys: string[] = [];
+    {
+      await using hub = await startTestHub({
+        ...{ logFormat, closed: true },
+        store: fileRoomStore(stateFile),
+      });
+      ({ log } = hub);
+      const created = await hub.client.createRoom({ name: "lab" });
+      const { code } = created.room;
+      const base = `/rooms/${code}`;
+      const asHost = { "x-host-token": created.hostToken ?? "" };
+      const made = async (below: string, json: object) => {
+        const response = await hub.fetch(base + below, { json, headers: asHost });
+        const value = ((await response.json()) as { key: { value: string } }).key.value;
+        keys.push(value);
+        return value;
+      };
+      const first = created.key?.value ?? "";
+      keys.push(first);
+      const used = await made("/keys", { name: "bob", may: ["use", "watch"] });
+      await made("/keys", { name: "old" });
+      const rotated = await made("/keys/old/rotate", { graceMs: 60_000 });
+      const ask = async (requestPath: string, init: Parameters<typeof hub.fetch>[1] = {}) => {
+        const answer = await hub.fetch(requestPath, init);
+        const text = answer.headers.get("content-type")?.startsWith("text/event-stream")
+          ? "a stream"
+          : await answer.text();
+        const title = `${Object.keys(said).length} ${init.method ?? ""} ${requestPath}`;
+        said[title] = `${answer.status} ${JSON.stringify([...answer.headers])} ${text}`;
+        return answer.status;
+      };
+      const headers = { authorization: `Bearer ${used}` };
+      const streams = await Promise.all(
+        [base, `/v1${base}`].map((at) => recordEvents(`${hub.url}${at}/events`, headers)),
+      );
+      await using _ada =
+        path === "direct"
+          ? await hub
+              .fetch(`${base}/join`, {
+                json: { id: "ada", nickname: "Ada", model: "fake-model", endpoint: provider.url },
+                headers: { authorization: `Bearer ${first}` },
+              })
+              .then(() => ({ [Symbol.asyncDispose]: () => Promise.resolve() }))
+          : await joinTunnel(hub, code, {
+              ...{ endpoint: provider.url, key: first },
+              onNotice: (notice) => notices.push(notice),
+            });
+      const ways = (value: string): Record<string, string>[] => [
+        { authorization: `Bearer ${value}` },
+        { "x-api-key": value },
+        { "api-key": value },
+      ];
+      const bodies = {
+        "chat/completions": { messages: userSays("hello") },
+        responses: { input: "hello" },
+        messages: { max_tokens: 9, messages: userSays("hello") },
+        rerank: { query: "hello", documents: ["a"] },
+        "audio/speech": { input: "hello", voice: "v" },
+      };
+      let served = 0;
+      for (isBroken of [false, true]) {
+        for (const headers of [...ways(used), ...ways(rotated)]) {
+          for (const [surface, body] of Object.entries(bodies)) {
+            const json = { model: "ada", ...body };
+            const status = await ask(`${base}/v1/${surface}`, { json, headers });
+            if (status === 200) served++;
+          }
+        }
+      }
+      expect(served).toBeGreaterThan(ways("").length * 2);
+      isBroken = false;
+      const socket = await connectResponses(`${hub.url}${base}/v1/responses`, { headers });
+      await socket.turn({ model: "ada", input: "hello" });
+      await socket.turn({ model: "unknown", input: "hello" });
+      said["socket"] = JSON.stringify(socket.events);
+      for (const headers of [...ways(used), ...ways(`${used}x`), asHost]) {
+        for (const below of ["", "/participants", "/v1/models", "/requests", "/route?model=ada"]) {
+          await ask(base + below, { headers });
+        }
+        await ask(`${base}/keys`, { headers });
+        await ask(`/rooms/QQQQQQ/v1/models?key=x`, { headers });
+        await ask(`/rooms`, { headers });
+        await ask(`${base}/v1/chat/completions`, { headers, method: "POST", body: `{"a":` });
+      }
+      await ask(`${base}/keys/bob`, { method: "DELETE", headers: asHost });
+      for (const headers of ways(used)) await ask(`${base}/v1/models`, { headers });
+      for (const stream of streams) await stream.waitFor("its end", ({ hasEnded }) => hasEnded);
+      said["events"] = streams.map(({ text }) => text).join("");
+    }
+    expect(said["events"]).toContain("holder");
+    said["log"] = log.join("");
+    said["state file"] = await readFile(stateFile, "utf8");
+    said["notices"] = JSON.stringify(notices);
+    said["provider"] = JSON.stringify(provider.requests.map(({ rawHeaders }) => rawHeaders));
+    expect(new Set(keys).size).toBe(4);
+    const leaks = Object.entries(said).flatMap(([where, text]) =>
+      keys.filter((one) => text.includes(one.slice(4, -4))).map(() => `${where}: ${text}`),
     );
     expect(leaks).toEqual([]);
   },

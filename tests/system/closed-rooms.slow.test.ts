@@ -336,12 +336,20 @@ describe.each([
   });
 
   test("a request is refused by its head: neither its body nor 100 Continue is waited for", async () => {
-    const path = `/rooms/${world.code}/v1/chat/completions`;
-    const head = `POST ${path} HTTP/1.1\r\nhost: hub\r\ncontent-length: 100\r\n`;
-    const { status, error } = await sendBytes(hub().port, `${head}expect: 100-continue\r\n\r\n`);
-    expect([status, error?.code]).toEqual([401, "invalid_api_key"]);
-    const half = await sendBytes(hub().port, `${head}\r\n{"model":`);
-    expect([half.status, half.error?.code]).toEqual([401, "invalid_api_key"]);
+    const bodies = {
+      "application/json": '{"model":',
+      "multipart/form-data; boundary=x": '--x\r\ncontent-disposition: form-data; name="file"\r\n',
+    };
+    for (const route of judged.filter(({ method }) => method === "POST")) {
+      for (const [type, body] of Object.entries(bodies)) {
+        const request = `POST ${pathOf(route)} HTTP/1.1\r\nhost: hub\r\ncontent-type: ${type}`;
+        const head = `${request}\r\ncontent-length: 100000000\r\n`;
+        for (const rest of [`expect: 100-continue\r\n\r\n`, `\r\n${body}`]) {
+          const { status, error } = await sendBytes(hub().port, head + rest);
+          expect([request, status, error?.code]).toEqual([request, 401, "invalid_api_key"]);
+        }
+      }
+    }
   });
 
   test.each(judged.filter(({ kind }) => kind === "tunnel" || kind === "responses-socket"))(
