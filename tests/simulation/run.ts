@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { findMutations } from "./find-mutations.ts";
 import { batchSize, runBatch } from "./run-batch.ts";
@@ -56,21 +57,12 @@ const untilMs =
   values.minutes === undefined ? undefined : startMs + Number(values.minutes) * 60_000;
 const sum = { histories: 0, requests: 0, faults: 0, steps: 0, simulatedMs: 0, failed: 0 };
 let seed = Number(values.seed);
-const lastSeed =
-  untilMs === undefined ? seed + Number(values.histories ?? 100) : Number.POSITIVE_INFINITY;
+const histories = untilMs === undefined ? Number(values.histories ?? 100) : Infinity;
+const endSeed = seed + histories;
+// What a history prints beside its result stays together.
+const batchesAtOnce = values.trace || values.details ? 1 : availableParallelism();
 
-const isInTime = () => untilMs === undefined || performance.now() < untilMs;
-
-while (seed < lastSeed && isInTime()) {
-  const count = Math.min(batchSize, lastSeed - seed);
-  const options = {
-    ...{ seed, count, length, trace: values.trace, details: values.details, mutation: undefined },
-    untilMs: untilMs === undefined ? undefined : Date.now() + untilMs - performance.now(),
-    faults,
-  };
-  for await (const result of runBatch(options)) report(result);
-  seed += count;
-}
+await Promise.all(Array.from({ length: batchesAtOnce }, runBatches));
 
 const seconds = (performance.now() - startMs) / 1_000;
 const hours = sum.simulatedMs / 3_600_000;
@@ -79,6 +71,21 @@ process.stdout.write(
     `${sum.faults} faults, ${sum.steps} steps: ${sum.failed} failed, in ${seconds.toFixed(1)} s\n`,
 );
 process.exitCode = sum.failed === 0 ? 0 : 1;
+
+async function runBatches(): Promise<void> {
+  const mostAtOnce = Math.min(batchSize, Math.ceil(histories / batchesAtOnce));
+  const isInTime = () => untilMs === undefined || performance.now() < untilMs;
+  while (seed < endSeed && isInTime()) {
+    const count = Math.min(mostAtOnce, endSeed - seed);
+    const options = {
+      ...{ seed, count, length, trace: values.trace, details: values.details, mutation: undefined },
+      untilMs: untilMs === undefined ? undefined : Date.now() + untilMs - performance.now(),
+      faults,
+    };
+    seed += count;
+    for await (const result of runBatch(options)) report(result);
+  }
+}
 
 function report(result: HistoryResult): void {
   sum.histories += 1;

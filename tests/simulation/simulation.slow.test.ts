@@ -47,5 +47,5 @@ function simulate(histories: string, seed: string, ...options: string[]) {
 }
 
 function digestsOf(output: string): string[] {
-  return output.match(/^seed \d+: [0-9a-f]{8}$/gm) ?? [];
+  return (output.match(/^seed \d+: [0-9a-f]{8}$/gm) ?? []).toSorted();
 }
