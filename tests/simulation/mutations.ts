@@ -19,7 +19,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a slot is never freed",
     file: "packages/hub/src/inference/attempt.ts",
-    before: "releaseSlot(this.participant, this.#machine, sender, this.#startedMs);",
+    before: "releaseSlot(this.participant, this.#machine, sender, this.#startedMs, isBatch);",
     after: "",
   },
   {
