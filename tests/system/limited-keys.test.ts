@@ -1,14 +1,18 @@
-import { memoryRoomStore } from "@roomhub/hub";
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileRoomStore, memoryRoomStore } from "@roomhub/hub";
 import type { Key, NewKey, RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { sendBytes } from "../support/clients/raw-http.ts";
 import { connectResponses } from "../support/clients/responses-client.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
+import { createManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
 import { startCluster } from "../support/hub/start-cluster.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { startRoutedProvider } from "../support/providers/routed-provider.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { createGate, until } from "../support/waiting.ts";
 
 /** A closed room, and a key with these limits. */
@@ -246,6 +250,34 @@ test("the tokens of a key last until the hub's midnight, also when the hub resta
   expect(await errorOf(refused)).toEqual([429, "key_limit_reached", message]);
   expect((await again.sendHead()).error).toMatchObject({ code: "key_limit_reached" });
   expect(await again.get("/v1/models")).toMatchObject({ data: [{ id: "one" }] });
+});
+
+test("a hub that is killed loses the tokens of its last 10 s at most", async () => {
+  await using provider = await startRoutedProvider({
+    "POST /chat/completions": () => ({ json: counted }),
+  });
+  await using folder = await temporaryFolder();
+  const stateFile = join(folder.path, "rooms.json");
+  const time = createManualTime();
+  const options = { world: time.world, limits: QUICK_SWEEP };
+  await using hub = await startTestHub({ ...options, store: fileRoomStore(stateFile) });
+  const room = await roomWithKey(hub, { tokensPerDay: 100 });
+  await room.join("one", "m", provider.url);
+  /** What a hub reads that starts on the file as it is. */
+  const spentOnDisk = async (): Promise<number | undefined> => {
+    const copy = join(folder.path, "copy.json");
+    await copyFile(stateFile, copy);
+    await using another = await startTestHub({ ...options, store: fileRoomStore(copy) });
+    const { spentToday } = (await spent(another, room)) as Partial<Key>;
+    return spentToday;
+  };
+  for (const tokens of [15, 30]) {
+    expect((await room.chat("*")).status).toBe(200);
+    await untilSpent(hub, room, tokens);
+    expect(await spentOnDisk()).toBe(tokens - 15);
+    await time.advance(10_000);
+    await until("the tokens on disk", spentOnDisk, (onDisk) => onDisk === tokens);
+  }
 });
 
 test("parallel requests reserve what they may cost, and cancelled ones have cost what was generated", async () => {
