@@ -62,6 +62,8 @@ export interface ParticipantOptions {
   standIn?: boolean | undefined;
   /** Names of keys: it serves their requests alone, and refuses those of others. In a closed room. Default: all. */
   only?: readonly string[] | undefined;
+  /** Whether, and in which hours, it serves requests of batches. Default: always. */
+  batches?: JoinRequest["batches"];
   /** Credentials that stay on this machine: added to provider calls, never sent to the hub; they override the hub's. */
   headers?: Record<string, string> | undefined;
   /** Sent to the hub, which adds them to each request. */
@@ -174,6 +176,7 @@ function readEndpointOptions(
       ...(options.ownFirst === true ? { ownFirst: true } : {}),
       ...(options.standIn === true ? { standIn: true } : {}),
       ...(options.only === undefined ? {} : { only: [...options.only] }),
+      ...(options.batches === undefined ? {} : { batches: options.batches }),
       ...(options.authHeaders === undefined ? {} : { authHeaders }),
       transport: "tunnel",
     },

@@ -84,6 +84,7 @@ export const ERROR_STATUS = defineErrors({
   rate_limit_exceeded: { status: 429, retry: "later", retryAfterSeconds: 6 },
   tunnel_flapping: { status: 429, retry: "later", retryAfterSeconds: 10 },
   budget_exhausted: { status: 429, retry: "later", retryAfterSeconds: 60, stage: "routing" },
+  batch_timeout: { status: 429, retry: "later", retryAfterSeconds: 60, stage: "queue" },
   queue_full: { status: 429, retry: "later", retryAfterSeconds: 5, stage: "queue" },
   headers_too_large: { status: 431, retry: "none" },
 
@@ -99,7 +100,7 @@ export const ERROR_STATUS = defineErrors({
   provider_disconnected: { status: 502, retry: "none", stage: "provider" },
   response_too_large: { status: 502, retry: "stop", stage: "provider" },
   participant_offline: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "routing" },
-  batch_timeout: { status: 429, retry: "later", retryAfterSeconds: 60, stage: "queue" },
+  batch_refused: { status: 503, retry: "later", retryAfterSeconds: 60, stage: "routing" },
   queue_timeout: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "queue" },
   room_limit_reached: { status: 503, retry: "stop" },
   participant_limit_reached: { status: 503, retry: "stop" },

@@ -182,6 +182,8 @@ export {
   type SurfaceWord,
 } from "./surface.ts";
 export { escapeUnprintable, isDeeperThan, percentDecoded, printable, utf8Length } from "./text.ts";
+export { BatchConsent } from "./batch-consent.ts";
+export { type DailyHours, isInHours, parseHours } from "./daily-hours.ts";
 export { type CountedResponse, estimatedTokens, isCharged, tokenCost } from "./token-cost.ts";
 export {
   findUsage,

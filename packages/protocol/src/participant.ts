@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BatchConsent } from "./batch-consent.ts";
 import { Capabilities } from "./capability.ts";
 import { HomeEpoch } from "./cluster.ts";
 import { Features, ModelContext } from "./model-facts.ts";
@@ -147,6 +148,8 @@ export const ParticipantSummary = z.object({
   standIn: z.boolean().optional(),
   /** names of the keys whose requests it serves in a closed room; absent for all */
   only: z.array(z.string()).optional(),
+  /** false, or the hours, when it does not serve requests of batches at any time; absent for one that does */
+  batches: BatchConsent.optional(),
   /** models that its server has loaded now, at most 64; absent when the server does not report them */
   loadedModels: z.array(z.string()).optional(),
   /** absent while nothing is known; one that is `trained` says only what the model could have */

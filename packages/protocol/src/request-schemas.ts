@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BatchConsent } from "./batch-consent.ts";
 import { authHeadersSchema } from "./auth-headers.ts";
 import { Capabilities } from "./capability.ts";
 import { isClientName } from "./client-identity.ts";
@@ -153,6 +154,7 @@ export function createRequestSchemas(limits: Limits) {
       standIn: z.boolean().optional(),
       /** names of the keys whose requests it serves in a closed room. Contract §9 */
       only: z.array(z.string().refine(isClientName)).min(1).max(maxKeyModels).optional(),
+      batches: BatchConsent.optional(),
       ...optionalFields(limits),
     }),
     /** `PUT /v1/rooms/:code/participants/:id` of an existing one: any subset, `null` clears. Contract §1. */

@@ -91,6 +91,8 @@ const hints: Partial<Record<ErrorCode, string>> = {
   budget_exhausted: "wait until the budget is renewed, or join another participant",
   queue_full: fewer,
   queue_timeout: fewer,
+  batch_timeout: fewer,
+  batch_refused: "join a participant that serves batches",
   client_stalled: "check the client's connection to the hub",
   internal_error: "read the hub's log",
   tunnel_lost: "check the connection between participant and hub",

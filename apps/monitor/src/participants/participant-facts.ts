@@ -66,7 +66,7 @@ export function conditionOf(
 
 /** What there is to know besides its line: its id, machine, connection, budget and capabilities. */
 export function factTexts(participant: ParticipantSummary, nowMs: number): string[] {
-  const { id, model, connection, loadedModels, standIn, context, features } = participant;
+  const { id, model, connection, loadedModels, standIn, batches, context, features } = participant;
   const tokens = contextText(context);
   const path = { tunnel: ["through its tunnel"], direct: ["called by the hub"], none: [] };
   const budget = budgetText(participant, nowMs);
@@ -79,6 +79,8 @@ export function factTexts(participant: ParticipantSummary, nowMs: number): strin
     ...(participant.answersAs === undefined ? [] : [`answers as ${participant.answersAs}`]),
     ...(loadedModels?.includes(model) === true ? ["model loaded"] : []),
     ...(standIn === true ? ["leaves requests for any participant to the others"] : []),
+    ...(batches === false ? ["no batches"] : []),
+    ...(typeof batches === "object" ? [`batches from ${batches.hours} h`] : []),
     ...(budget === undefined ? [] : [`budget: ${budget}`]),
     ...capabilityTexts(participant),
   ];

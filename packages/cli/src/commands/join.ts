@@ -1,5 +1,5 @@
 import type { Invite } from "@roomhub/client";
-import { isClientName } from "@roomhub/protocol";
+import { isClientName, type JoinRequest } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels } from "../sharing/choose-models.ts";
@@ -23,7 +23,12 @@ import {
   servingConfig,
   type ServingOptionValues,
 } from "../options.ts";
-import { addBudgetOptions, budgetOf, type BudgetOptionValues } from "../sharing/budget-options.ts";
+import {
+  addBudgetOptions,
+  budgetOf,
+  type BudgetOptionValues,
+  hoursArgument,
+} from "../sharing/budget-options.ts";
 import { freeId, suggestId } from "../sharing/participant-name.ts";
 import { runParticipants } from "../sharing/run-participants.ts";
 import {
@@ -57,6 +62,9 @@ export interface JoinOptionValues
   nickname?: string;
   ownFirst?: boolean;
   only?: string[];
+  /** false with `--no-batch` */
+  batch: boolean;
+  batchHours?: string;
   tunnelMask?: "auto" | "none";
   specs?: Record<string, unknown>;
   config?: Record<string, unknown>;
@@ -111,6 +119,12 @@ export function addJoinOptions(command: Command): Command {
       "--only <names>",
       "in a closed room: serve the holders of these keys alone",
       namesArgument,
+    )
+    .option("--no-batch", "serve no requests of batches")
+    .option(
+      "--batch-hours <from-to>",
+      "local hours to serve batches in, like 22-7 (default: all)",
+      hoursArgument,
     )
     .option("--specs <json>", "machine details shown to others", jsonObjectArgument)
     .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument)
@@ -190,7 +204,7 @@ async function resolveParticipants(
       model,
       endpoint,
       ...{ password: room.password, key, context: options.context },
-      ...{ ownFirst, only: options.only, tunnelMask, specs },
+      ...{ ownFirst, only: options.only, batches: batchesOf(options), tunnelMask, specs },
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,
       authHeaders,
@@ -201,6 +215,12 @@ async function resolveParticipants(
       followModel: requested.models.length === 0 && models.length === 1,
     };
   });
+}
+
+function batchesOf({ batch, batchHours: hours }: JoinOptionValues): JoinRequest["batches"] {
+  if (!batch) return false;
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  return hours === undefined ? undefined : { hours, timeZone };
 }
 
 function onlyInClosed({ commandName }: CliContext, { room }: Invite): UsageError {

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { parseHours } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { positiveArgument } from "../options.ts";
 import type { ParticipantOptions } from "@roomhub/participant";
@@ -47,10 +48,7 @@ export function budgetOf(
 }
 
 /** Checked here, so that a wrong one ends the command before it looks for models and rooms. */
-function hoursArgument(text: string): string {
-  const [from, to] = (/^(\d{1,2})-(\d{1,2})$/.exec(text)?.slice(1) ?? []).map(Number);
-  if (from === undefined || to === undefined || from > 24 || to > 24 || from % 24 === to % 24) {
-    throw new InvalidArgumentError("Must be two different hours from 0 to 24, like 18-23.");
-  }
-  return text;
+export function hoursArgument(text: string): string {
+  if (typeof parseHours(text) === "object") return text;
+  throw new InvalidArgumentError("Must be two different hours from 0 to 24, like 18-23.");
 }

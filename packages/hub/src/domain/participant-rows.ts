@@ -63,6 +63,7 @@ function sourcesOf(participant: Participant): unknown[] {
     participant.liveness,
     participant.isStandIn,
     participant.only,
+    participant.batches,
     presence.joinedAt,
     paths.tunnel,
     paths.tunnelProblem,

@@ -1,6 +1,7 @@
 import {
   isSameModel,
   RARE_CAPABILITIES,
+  type BatchConsent,
   type Budget,
   type Capabilities,
   type CapabilityValue,
@@ -57,6 +58,8 @@ export interface Registration {
   isStandIn: boolean;
   /** names of the keys whose requests it serves in a closed room, in lower case; undefined for all */
   only: readonly string[] | undefined;
+  /** whether, and when, it serves requests of batches; undefined for always */
+  batches: BatchConsent | undefined;
   registrant: Registrant;
   tokenDigest: Uint8Array;
   /** SHA-256 of the secret that it shares with other participants of the same model server; undefined for none */

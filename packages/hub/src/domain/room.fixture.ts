@@ -36,6 +36,7 @@ export function aParticipant(fields: ParticipantFields & { id: string }): Partic
     declaredContext: undefined,
     isStandIn: false,
     only: undefined,
+    batches: undefined,
     registrant: { address: "127.0.0.1", hasOrigin: false, throttleKey: "127.0.0.1" },
     tokenDigest: new Uint8Array(32),
     machineDigest: undefined,

@@ -112,14 +112,16 @@ function choose(
   }
   const able = supporting.filter((one) => hasRequired(one, query.demand));
   if (able.length === 0) return capabilityMissing(room, supporting, query);
+  const willing = query.spare === undefined ? able : able.filter((one) => one.batches !== false);
+  if (willing.length === 0) return batchRefused(room, able);
   const isLeft = isLeftToOthers(room, query);
-  const candidates = able.filter(
+  const candidates = willing.filter(
     (one) =>
       canServe(one, query) &&
       !(isLeft && one.isStandIn) &&
       (isRoutable(one, query.nowMs) || isAwaited(one, query.nowMs)),
   );
-  if (candidates.length === 0) return unreachable(room, matched, able, query);
+  if (candidates.length === 0) return unreachable(room, matched, willing, query);
   const free = candidates.filter(isFree);
   if (free.length === 0) return { kind: "busy", candidates };
   const { selector, random } = query;
@@ -179,6 +181,18 @@ function capabilityMissing(
         `lacks ${requiredWords(demand.requires & ~one.learned.abilities[3]).join(", ")}`,
       ),
     ),
+  };
+}
+
+/** Contract §3, "Batches". @param able - at least one */
+function batchRefused(room: Room, able: Participant[]): Selection {
+  const serve = able.length === 1 ? "serves" : "serve";
+  return {
+    kind: "refused",
+    code: "batch_refused",
+    message: `${listIds(able)} ${serve} no requests of batches.`,
+    hint: `Use another participant: roomhub participants ${room.code}`,
+    refusals: able.map((one) => refusal(one, "serves no requests of batches")),
   };
 }
 

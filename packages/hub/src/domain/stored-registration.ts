@@ -40,6 +40,7 @@ export function storedRegistrationOf(
     declaredContext: participant.declaredContext,
     isStandIn: participant.isStandIn,
     only: participant.only,
+    batches: participant.batches,
     registrant: { ...registrant, computer: undefined },
     tokenDigest: participant.tokenDigest,
     clientKeyDigest: participant.clientKeyDigest,

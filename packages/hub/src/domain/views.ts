@@ -58,6 +58,7 @@ export function participantView(participant: Participant, nowMs: number): Partic
     ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
     ...(participant.isStandIn ? { standIn: true } : {}),
     ...(participant.only === undefined ? {} : { only: [...participant.only] }),
+    ...(participant.batches === undefined ? {} : { batches: participant.batches }),
     ...(participant.learned.loadedModels === undefined
       ? {}
       : { loadedModels: [...participant.learned.loadedModels] }),

@@ -122,6 +122,38 @@ describe("for five minutes after an interactive request", () => {
   });
 });
 
+describe("a participant that serves no batches", () => {
+  test("gets none, and its slot is the one that is kept", () => {
+    const model = "llama";
+    const ana = aParticipant({ id: "ana", model, limit: 1, batches: false });
+    const bob = aParticipant({ id: "bob", model, limit: 1 });
+    expect(runningOf([ana, bob], beInteractive)).toBe(1);
+    expect(ana.load.batch).toBe(0);
+  });
+
+  test("alone: the batch is refused", () => {
+    const bench = createBench([aParticipant({ id: "ana", batches: false })]);
+    const refused = bench.send(flex);
+    expect(refused.client.error).toMatchObject({ code: "batch_refused", status: 503 });
+    expect(refused.client.error?.message).toBe("ana serves no requests of batches.");
+    expect(bench.send().client.error).toBeUndefined();
+  });
+
+  test("at this hour: the batch waits", () => {
+    const hour = 3_600_000;
+    const night = { hours: "1-2", timeZone: "UTC" };
+    const bench = createBench([aParticipant({ id: "ana", batches: night })], {
+      batchWaitMs: 2 * hour,
+      requestMs: 3 * hour,
+    });
+    const waiting = bench.send(flex);
+    bench.pass(hour - 2_000);
+    expect(waiting.ledger()).toEqual([]);
+    bench.pass(1_000);
+    expect(waiting.ledger()).toEqual(["llm.request"]);
+  });
+});
+
 test("a batch has a queue of its own, which leaves the other one its places", () => {
   const bench = createBench([aParticipant({ id: "ana", limit: 1 })], { queuePerRoom: 1 });
   const [, waits, refused] = [bench.send(flex), bench.send(flex), bench.send(flex)];

@@ -39,6 +39,8 @@ interface FirstFailure {
 const none: readonly Participant[] = [];
 
 interface RoutingDeps extends Pick<SelectionQuery, "random" | "nowMs"> {
+  /** epoch ms */
+  wallMs: () => number;
   /** An error of its model server named its context. */
   contextLearned: (participant: Participant, tokens: number) => void;
 }
@@ -68,6 +70,7 @@ export class Routing implements SelectionQuery {
   readonly #request: InferenceRequest;
   readonly #field: ModelField;
   readonly #contextLearned: RoutingDeps["contextLearned"];
+  readonly #wallMs: RoutingDeps["wallMs"];
   /** index of the current target; only later targets are left */
   #place = 0;
   /** attempts refused for a budget or by a loading server, which the limit does not count */
@@ -81,7 +84,7 @@ export class Routing implements SelectionQuery {
   constructor(
     room: Room,
     request: InferenceRequest,
-    { random, nowMs, contextLearned }: RoutingDeps,
+    { random, nowMs, wallMs, contextLearned }: RoutingDeps,
     permits: Permits = noDemand,
   ) {
     this.#field = readModelField(room, request.selector);
@@ -94,6 +97,7 @@ export class Routing implements SelectionQuery {
     this.#room = room;
     this.#request = request;
     this.#contextLearned = contextLearned;
+    this.#wallMs = wallMs;
     this.isByAlias = this.#field.alias !== undefined;
     this.demand = demandOf(request, () => this.#floorTokens, permits);
   }
@@ -128,7 +132,7 @@ export class Routing implements SelectionQuery {
 
   select(): Selection {
     if (this.#request.isBatch) {
-      this.spare = new SpareSlots(this.#room, this.nowMs);
+      this.spare = new SpareSlots(this.#room, this.nowMs, this.#wallMs);
       // It waits for any slot, never ahead of an interactive request.
       this.holdUntilMs = 0;
     }

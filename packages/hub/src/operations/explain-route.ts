@@ -72,7 +72,7 @@ export function explainRoute(
   code: string,
   { model, protocol, session, promptBytes, requires, priority, permits, waiting }: Question,
 ): RouteExplanation {
-  const { registry, limits, nowMs, keyedHash } = context;
+  const { registry, limits, nowMs, wallMs, keyedHash } = context;
   const room = registry.room(code);
   const field = readModelField(room, model);
   const key = session === undefined ? undefined : keyedHash(`session ${room.code}`, session);
@@ -80,7 +80,7 @@ export function explainRoute(
   const tokens = promptBytes / mostBytesPerToken;
   const sized = { mostTokens: tokens, leastTokens: () => tokens, requires };
   const demand = { ...noDemand, ...sized, ...permits };
-  const spare = priority === "batch" ? new SpareSlots(room, nowMs) : undefined;
+  const spare = priority === "batch" ? new SpareSlots(room, nowMs, wallMs) : undefined;
   const queryFor = (target: Selector, isStrict = false): SelectionQuery => ({
     ...plainQuery(target, protocol, nowMs, prompt, demand),
     ...{ isByAlias: field.alias !== undefined, isStrict, spare },
@@ -209,7 +209,7 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     return ["full", `has the session in its cache: a request waits up to ${ms} ms for it`];
   }
   if (alone.kind === "busy") {
-    return ["full", isFull(participant) ? fullReason(participant) : keptReason];
+    return ["full", isFull(participant) ? fullReason(participant) : keptReason(participant)];
   }
   if (participant.isStandIn && isLeftToOthers(room, query)) {
     return ["passed-over", "a stand-in: only while no other participant can serve the request"];
@@ -232,7 +232,11 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     : ["standby", `comes after ${first?.id}`];
 }
 
-const keptReason = "its free slots are kept for interactive requests";
+/** Why a request of a batch does not run in a free slot. */
+function keptReason({ batches }: Participant): string {
+  const hours = typeof batches === "object" ? `, and serves batches from ${batches.hours} h` : "";
+  return `its free slots are kept for interactive requests${hours}`;
+}
 
 function fullReason(participant: Participant): string {
   const { active, limit, queued, machine } = loadView(participant);

@@ -42,6 +42,7 @@ export function registrationOf(
     declaredContext: request.context ?? undefined,
     isStandIn: request.standIn === true,
     only: request.only?.map((name) => name.toLowerCase()),
+    batches: request.batches,
     registrant: registrantOf(peer),
     ...proofs,
     machineDigest:

@@ -1,4 +1,4 @@
-import { parseHours, type SharingHours } from "./sharing-hours.ts";
+import { type DailyHours, parseHours } from "@roomhub/protocol";
 import { ParticipantError } from "../notice.ts";
 
 /**
@@ -18,7 +18,7 @@ export interface BudgetOptions {
 export interface BudgetRules {
   tokensPerDay: number | undefined;
   requestsPerMinute: number | undefined;
-  hours: SharingHours | undefined;
+  hours: DailyHours | undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { durationInWords, type TimeSource } from "@roomhub/protocol";
+import { durationInWords, isInHours, type TimeSource } from "@roomhub/protocol";
 import type { TunnelBudget } from "@roomhub/tunnel";
 import type { BudgetRules } from "./budget-options.ts";
 import type { BudgetRefusal } from "./budget-refusal.ts";
@@ -6,10 +6,9 @@ import type { Ledger, LedgerSums } from "./ledger.ts";
 import {
   firstQuarterHour,
   hoursInWords,
-  isWithin,
   type LocalTime,
   type ReadLocalTime,
-} from "./sharing-hours.ts";
+} from "./local-time.ts";
 
 export interface BudgetDeps {
   /** names the participant in refusals */
@@ -134,7 +133,7 @@ export class Budget {
 
   #isOpen({ hour }: LocalTime): boolean {
     const { hours } = this.#rules;
-    return hours === undefined || isWithin(hours, hour);
+    return hours === undefined || isInHours(hours, hour);
   }
 
   #nextOpeningMs(): number {

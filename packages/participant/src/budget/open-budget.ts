@@ -5,7 +5,7 @@ import { Budget } from "./budget.ts";
 import type { ProxyEnvironment } from "../connection/proxy.ts";
 import type { Settings } from "../options.ts";
 import { Ledger } from "./ledger.ts";
-import { systemLocalTime } from "./sharing-hours.ts";
+import { systemLocalTime } from "./local-time.ts";
 import { ParticipantError } from "../notice.ts";
 
 /**

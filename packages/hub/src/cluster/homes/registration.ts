@@ -24,6 +24,7 @@ const storedForm = ParticipantSummary.pick({
   declaredContext: epochMs.optional(),
   isStandIn: flag,
   only: shape.only,
+  batches: shape.batches,
   registrant: ParticipantSummary.pick({}).extend({
     address: text.optional(),
     hasOrigin: flag,
@@ -74,6 +75,7 @@ export function decodeRegistration(stored: object): StoredRegistration {
     agentId: fields.agentId,
     keyId: fields.keyId,
     only: fields.only,
+    batches: fields.batches,
     ownerAddress: fields.ownerAddress,
     registrant: { ...registrant, address: registrant.address },
     tokenDigest: Buffer.from(fields.tokenDigest, "base64"),

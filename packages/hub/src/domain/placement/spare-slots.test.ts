@@ -16,7 +16,12 @@ function onOneMachine(): { here: Participant; elsewhere: Participant } {
 describe("a machine that rooms share", () => {
   test("has no slot for a batch while an interactive request of another room waits for it", () => {
     const { here, elsewhere } = onOneMachine();
-    const isSpare = () => new SpareSlots(aRoom(here), () => 0).has(here);
+    const isSpare = () =>
+      new SpareSlots(
+        aRoom(here),
+        () => 0,
+        () => 0,
+      ).has(here);
     expect(isSpare()).toBe(true);
     elsewhere.load.queued = 1;
     expect(isSpare()).toBe(false);
@@ -29,8 +34,43 @@ describe("a machine that rooms share", () => {
     const room = aRoom(here);
     room.placing.lastInteractiveMs = 0;
     machine.batch = machine.limit - 2;
-    expect(new SpareSlots(room, () => 0).has(here)).toBe(true);
+    expect(
+      new SpareSlots(
+        room,
+        () => 0,
+        () => 0,
+      ).has(here),
+    ).toBe(true);
     machine.batch = machine.limit - 1;
-    expect(new SpareSlots(room, () => 0).has(here)).toBe(false);
+    expect(
+      new SpareSlots(
+        room,
+        () => 0,
+        () => 0,
+      ).has(here),
+    ).toBe(false);
   });
+});
+
+test("a participant serves batches in the hours of its own time zone, or never", () => {
+  const room = (batches: Participant["batches"]) => aRoom(aParticipant({ id: "ana", batches }));
+  const at = (time: string, batches: Participant["batches"]) => {
+    const it = room(batches);
+    const [ana] = it.participants.values();
+    return (
+      ana !== undefined &&
+      new SpareSlots(
+        it,
+        () => 0,
+        () => Date.parse(time),
+      ).has(ana)
+    );
+  };
+  const night = { hours: "22-7", timeZone: "Europe/Berlin" };
+  expect(at("2026-07-01T19:59:59Z", night)).toBe(false);
+  expect(at("2026-07-01T20:00:00Z", night)).toBe(true);
+  expect(at("2026-01-01T20:59:59Z", night)).toBe(false);
+  expect(at("2026-01-01T22:30:00Z", night)).toBe(true);
+  expect(at("2026-01-01T06:00:00Z", night)).toBe(false);
+  expect(at("2026-01-01T22:30:00Z", false)).toBe(false);
 });

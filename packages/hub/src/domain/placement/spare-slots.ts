@@ -1,3 +1,4 @@
+import { isInHours, parseHours } from "@roomhub/protocol";
 import type { Machine, Participant } from "../participant.ts";
 import { isRoutable } from "../readiness.ts";
 import type { Room } from "../room.ts";
@@ -12,19 +13,34 @@ const halfFrom = 8;
 export class SpareSlots {
   readonly #room: Room;
   readonly #nowMs: () => number;
+  readonly #wallMs: () => number;
   readonly #keepsSlots: boolean;
   readonly #spareOf = new Map<string, boolean>();
+  /** by time zone */
+  readonly #hourIn = new Map<string, number>();
 
-  constructor(room: Room, nowMs: () => number) {
+  /** @param wallMs - epoch ms */
+  constructor(room: Room, nowMs: () => number, wallMs: () => number) {
     this.#room = room;
     this.#nowMs = nowMs;
+    this.#wallMs = wallMs;
     this.#keepsSlots = isInteractive(room, nowMs());
   }
 
   has(one: Participant): boolean {
-    if (isFull(one) || isWanted(one)) return false;
+    if (isFull(one) || isWanted(one) || !this.#isOpen(one)) return false;
     if (!this.#keepsSlots) return true;
     return isWithin(one.load.machine) && this.#modelHas(one.model);
+  }
+
+  /** Whether it serves requests of batches at this moment. */
+  #isOpen({ batches }: Participant): boolean {
+    if (batches === undefined || batches === false) return batches === undefined;
+    const { hours, timeZone } = batches;
+    const hour = this.#hourIn.get(timeZone) ?? hourIn(timeZone, this.#wallMs());
+    this.#hourIn.set(timeZone, hour);
+    const open = parseHours(hours);
+    return typeof open === "object" && isInHours(open, hour);
   }
 
   #modelHas(model: string): boolean {
@@ -47,6 +63,11 @@ export class SpareSlots {
     }
     return slots;
   }
+}
+
+function hourIn(timeZone: string, wallMs: number): number {
+  const options = { timeZone, hour: "numeric", hourCycle: "h23" } as const;
+  return Number(new Intl.DateTimeFormat("en", options).format(wallMs));
 }
 
 /** Whether an interactive request runs in the room, or began or ended lately. */

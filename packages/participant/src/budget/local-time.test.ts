@@ -1,12 +1,6 @@
+import { type DailyHours, isInHours, parseHours } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import {
-  firstQuarterHour,
-  isWithin,
-  parseHours,
-  type ReadLocalTime,
-  type SharingHours,
-  systemLocalTime,
-} from "./sharing-hours.ts";
+import { firstQuarterHour, type ReadLocalTime, systemLocalTime } from "./local-time.ts";
 
 function inZone(timeZone: string): ReadLocalTime {
   const format = new Intl.DateTimeFormat("sv-SE", {
@@ -20,36 +14,17 @@ function inZone(timeZone: string): ReadLocalTime {
   };
 }
 
-function hours(text: string): SharingHours {
+function hours(text: string): DailyHours {
   const parsed = parseHours(text);
   if (typeof parsed === "string") throw new Error(parsed);
   return parsed;
 }
 
-function openHours(text: string): number[] {
-  const all = Array.from({ length: 24 }, (_, hour) => hour);
-  return all.filter((hour) => isWithin(hours(text), hour));
-}
-
-test("hours are open from the first to before the second, and may include midnight", () => {
-  expect(openHours("18-23")).toEqual([18, 19, 20, 21, 22]);
-  expect(openHours("22-6")).toEqual([0, 1, 2, 3, 4, 5, 22, 23]);
-  expect(openHours("22-24")).toEqual([22, 23]);
-  expect(openHours("0-1")).toEqual([0]);
-});
-
-test.each(["18", "18-", "18-25", "18:00-23:00", "a-b", "", "-1-3", "0-24", "6-6"])(
-  "hours of %j are refused",
-  (text) => {
-    expect(parseHours(text)).toEqual(expect.stringMatching(/^(must be|cover)/));
-  },
-);
-
 test("the next opening is on the same day, or on the next one", () => {
   const utc = inZone("UTC");
   const next = (from: string) =>
     new Date(
-      firstQuarterHour(Date.parse(from), utc, ({ hour }) => isWithin(hours("18-23"), hour)),
+      firstQuarterHour(Date.parse(from), utc, ({ hour }) => isInHours(hours("18-23"), hour)),
     ).toISOString();
   expect(next("2026-01-10T17:59:59.999Z")).toBe("2026-01-10T18:00:00.000Z");
   expect(next("2026-01-10T23:00:00.000Z")).toBe("2026-01-11T18:00:00.000Z");
@@ -72,7 +47,7 @@ test.each([
 
 test("an hour that the clocks skip opens the day after, and one that they repeat is open twice", () => {
   const berlin = inZone("Europe/Berlin");
-  const isTwo = ({ hour }: { hour: number }) => isWithin(hours("2-3"), hour);
+  const isTwo = ({ hour }: { hour: number }) => isInHours(hours("2-3"), hour);
   const skippedMs = firstQuarterHour(Date.parse("2026-03-28T23:00:00Z"), berlin, isTwo);
   expect(new Date(skippedMs).toISOString()).toBe("2026-03-30T00:00:00.000Z");
   const openMs = Date.parse("2026-10-25T00:00:00Z");

@@ -1,10 +1,4 @@
-/** Local hours in which a participant serves requests, from the first to before the second. */
-export interface SharingHours {
-  /** 0–23 */
-  from: number;
-  /** 0–23; not `from`, and smaller than `from` when midnight is in between */
-  to: number;
-}
+import type { DailyHours } from "@roomhub/protocol";
 
 /** A moment on the clock of this machine's time zone. */
 export interface LocalTime {
@@ -24,26 +18,8 @@ export const systemLocalTime: ReadLocalTime = (epochMs) => {
   return { day: day.join("-"), hour: date.getHours() };
 };
 
-/**
- * Parses `18-23` or `22-6`. Hours are 0 to 24.
- *
- * @returns why it is invalid, as the end of a sentence about the hours
- */
-export function parseHours(text: string): SharingHours | string {
-  const [, from, to] = (/^(\d{1,2})-(\d{1,2})$/.exec(text.trim()) ?? []).map(Number);
-  if (from === undefined || to === undefined || from > 24 || to > 24) {
-    return "must be two hours from 0 to 24, such as 18-23";
-  }
-  const hours = { from: from % 24, to: to % 24 };
-  return hours.from === hours.to ? "cover the whole day or none of it; leave them out" : hours;
-}
-
-export function isWithin({ from, to }: SharingHours, hour: number): boolean {
-  return from < to ? hour >= from && hour < to : hour >= from || hour < to;
-}
-
 /** `from 18:00 to 23:00` */
-export function hoursInWords({ from, to }: SharingHours): string {
+export function hoursInWords({ from, to }: DailyHours): string {
   return `from ${clockHour(from)} to ${clockHour(to)}`;
 }
 
