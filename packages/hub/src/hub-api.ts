@@ -1,5 +1,5 @@
 import type { EventListener } from "./events/audience.ts";
-import type { CertificatePair } from "./tls-port.ts";
+import type { CertificatePair } from "./http/tls-port.ts";
 
 export interface HubAddress {
   /** how a client on this machine reaches it */

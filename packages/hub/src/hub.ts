@@ -64,7 +64,7 @@ import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
 import { ResumableSessions } from "./upstreams/tunnel/resumable-sessions.ts";
-import { TlsPort } from "./tls-port.ts";
+import { TlsPort } from "./http/tls-port.ts";
 import { withinMs } from "./within.ts";
 
 /** Short enough for readers of a log; a busy hub writes some hundred lines at once. */

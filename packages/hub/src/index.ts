@@ -6,7 +6,7 @@ export { importRooms, type ImportedRoom } from "./cluster/import-rooms.ts";
 export { NatsDirectory, type NatsDirectoryOptions } from "./cluster/nats/nats-directory.ts";
 export type { Handout, HandoutFile } from "./http/handed-out.ts";
 export type { HubOptions } from "./options.ts";
-export type { CertificatePair } from "./tls-port.ts";
+export type { CertificatePair } from "./http/tls-port.ts";
 export type { LogFormat } from "./log.ts";
 export type { OwnershipMode, RoomCreators } from "./operations/context.ts";
 export {

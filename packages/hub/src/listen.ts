@@ -2,7 +2,7 @@ import { pause, timeoutSignal, type World } from "@roomhub/protocol";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import type { TlsPort } from "./tls-port.ts";
+import type { TlsPort } from "./http/tls-port.ts";
 
 /** Both families of this machine, so that `localhost` works whatever it resolves to. */
 const loopback = ["127.0.0.1", "::1"] as const;

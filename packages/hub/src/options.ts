@@ -4,7 +4,7 @@ import type { Handout } from "./http/handed-out.ts";
 import type { LogFormat } from "./log.ts";
 import type { OwnershipMode, RoomCreators } from "./operations/context.ts";
 import type { RoomStore } from "./storage/room-store.ts";
-import type { CertificatePair } from "./tls-port.ts";
+import type { CertificatePair } from "./http/tls-port.ts";
 
 export const DEFAULT_PORT = 5050;
 
