@@ -22,6 +22,7 @@ import { InFlight } from "./in-flight.ts";
 import type { DispatchDeps } from "./inference-call.ts";
 import { Sender } from "./sender/senders.ts";
 import { RoomQueues } from "./queue.ts";
+import type { Upload } from "./request/upload.ts";
 import { RequestBodyReader } from "./request/request-head.ts";
 import { StoredResponses } from "./stored-responses.ts";
 import type { ResponseSink, Upstream, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
@@ -197,6 +198,8 @@ export interface SendOptions {
   /** further fields of the request */
   fields?: Record<string, unknown>;
   client?: FakeClient;
+  /** what is still to come of its body */
+  upload?: Upload;
 }
 
 /** Everything around dispatch, with a clock that moves on demand. */
@@ -231,6 +234,9 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     };
   }
 
+  /** the bodies of requests that were sent to the next home of the room, which has left with `leave()` */
+  const moved: string[] = [];
+  let hasLeft = false;
   const detail = { isWatched: false };
   const shown: [name: string, payload: object][] = [];
   const deps: DispatchDeps = {
@@ -252,6 +258,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     queues,
     inFlight,
     upstreamFor,
+    isLeaving: () => hasLeft,
     scrubberOf: () => (text) => text.replaceAll("sk-CANARY", "[redacted]"),
     owns: ({ proof }, participant) => proof.clientKey === `rhc_${participant.id}`,
     storedResponses: new StoredResponses(resolved.responsesPerRoom),
@@ -276,7 +283,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     const reader = new RequestBodyReader(64, true, crc32);
     reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [], ...options.fields })));
     let settledCount = 0;
-    const body = reader.end();
+    const body = { ...reader.end(), upload: options.upload };
     const request = new ModelRequest({
       surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
       body,
@@ -302,6 +309,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
       startedMs: nowMs,
       client,
       onSettled: () => void settledCount++,
+      onMoved: (_code, read) => void moved.push(Buffer.concat([...read.body]).toString()),
     });
     dispatch.start();
     const own = () => events.filter((event) => event.requestId === requestId);
@@ -320,7 +328,14 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     return calls.at(-1) ?? failTo("make a call");
   }
 
+  function leave(): void {
+    hasLeft = true;
+    inFlight.roomLeft(room.code);
+  }
+
   return {
+    leave,
+    moved,
     room,
     deps,
     calls,

@@ -172,7 +172,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   #moveOn(): void {
     if (this.#state.kind !== "routing" && this.#state.kind !== "queued") return;
     const { onMoved, request, onSettled, spend, room, startedMs } = this.#call;
-    if (onMoved === undefined) throw movedAway(room.code);
+    // What has come of a form that is still arriving would be taken for all of it.
+    if (onMoved === undefined || request.upload?.isWhole === false) throw movedAway(room.code);
     this.#leaveQueue();
     this.#state = settled;
     this.#deps.inFlight.remove(this);

@@ -196,7 +196,8 @@ class ArrivingRequest implements BodySink {
     const { request, response, room, input, deps } = this.#arrival;
     const { requestId, access, surface, source, delivery, onMoved } = input;
     const { inference, requestsStreamUsage, flushing, turnEnd } = deps;
-    if (onMoved !== undefined && inference.dispatch.isLeaving?.(room.code) === true) {
+    const hasLeft = inference.dispatch.isLeaving?.(room.code) === true;
+    if (hasLeft && onMoved !== undefined && body.upload === undefined) {
       onSettled();
       return onMoved(room.code, { body: body.chunks, startedMs: this.#startedMs });
     }
