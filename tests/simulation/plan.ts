@@ -257,6 +257,31 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
     const forMs = 500 + below(3_000);
     faults.push({ kind: "kill", atMs: atMs + below(400), machine, forMs, isPowerCut: true });
   }
+  // One of several agents ends under responses that have not begun.
+  if (agents.length > 1 && random() < 0.08) {
+    const [atMs, { name: machine }] = [loadFromMs + 2_000, oneOf(agents)];
+    for (const request of requests.slice(0, 6)) {
+      request.atMs = atMs - below(1_500);
+      [request.selector, request.isStream, request.leavesAfterMs] = ["*", false, undefined];
+      [request.tokens, request.gapMs] = [10, 200 + below(300)];
+    }
+    const forMs = 500 + below(5_000);
+    faults.splice(0, faults.length, { kind: "kill", atMs, machine, forMs, isPowerCut: false });
+  }
+  // An agent is cut off for longer than a tunnel waits, under responses that last.
+  if (hubs.length === 1 && random() < 0.06) {
+    const [atMs, { name: other }] = [loadFromMs + 2_000, oneOf(agents)];
+    for (const request of requests.slice(0, 4)) {
+      [request.atMs, request.selector, request.leavesAfterMs] = [
+        atMs - below(1_500),
+        other,
+        undefined,
+      ];
+      [request.tokens, request.gapMs] = [10 + below(20), 400];
+    }
+    const forMs = 75_000;
+    faults.splice(0, faults.length, { kind: "cut", atMs, one: hubs[0]!, other, forMs });
+  }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;
   return { seed, hubs, agents, clients, requests, changes, faults, healMs };

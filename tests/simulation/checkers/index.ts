@@ -1,5 +1,6 @@
 import type { History } from "../history.ts";
 import { acknowledgedIsThere } from "./acknowledged.ts";
+import { anotherServes, silenceIsNoticed } from "./agents.ts";
 import { bytesAreTheServers } from "./bytes.ts";
 import { eventsInOneOrder } from "./events.ts";
 import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
@@ -34,6 +35,8 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "stopping lets finish": stoppingLetsFinish,
   "tunnels go on": tunnelsGoOn,
   "no tunnel is lost": noTunnelIsLost,
+  "silence is noticed": silenceIsNoticed,
+  "another one serves": anotherServes,
   "nothing spins": nothingSpins,
   "nothing is thrown": nothingWasThrown,
 };

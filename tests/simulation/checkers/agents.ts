@@ -1,0 +1,48 @@
+import type { History } from "../history.ts";
+import type { Fault } from "../plan.ts";
+import { ofLoad } from "./service.ts";
+
+/** A participant that gives no sign of life for 30 s is offline. Contract §2. */
+const offlineMs = 40_000;
+
+/** A tunnel is dead after two missed pings, and its session waits for another 30 s. Contract §6. */
+const lostMs = 65_000;
+
+/** Where a hub and an agent do not hear each other for long, the participant is offline, and no request waits for the end of it. */
+export function silenceIsNoticed({ plan, outcomes, watchers }: History): string[] {
+  const fault = onlyFaultOf(plan.faults);
+  if (fault?.kind !== "cut" || plan.hubs.length > 1 || fault.forMs < lostMs) return [];
+  const agent = plan.agents.find(({ name }) => name === fault.other);
+  if (agent === undefined) return [];
+  const isOffline = watchers[0]?.events.some(
+    ({ type, data, atMs }) =>
+      type.endsWith("offline") &&
+      data["participantId"] === agent.name &&
+      fault.atMs < atMs &&
+      atMs < fault.atMs + offlineMs,
+  );
+  return [
+    ...(isOffline === true ? [] : [`${agent.name} was silent and is not reported as offline`]),
+    ...outcomes
+      .filter(({ sentMs }) => sentMs < fault.atMs)
+      .filter(({ endedMs = Infinity }) => endedMs > fault.atMs + lostMs)
+      .map(({ tag }) => `${tag} waited for an agent that was silent`),
+  ];
+}
+
+/** Where an agent ends before a response has begun, another agent that may serve the request does. Contract §3, "Retry". */
+export function anotherServes({ plan, outcomes }: History): string[] {
+  const fault = onlyFaultOf(plan.faults);
+  if (fault?.kind !== "kill" || plan.hubs.includes(fault.machine)) return [];
+  const others = plan.agents.filter(({ name }) => name !== fault.machine);
+  return outcomes.flatMap(({ tag, status, end, code }) => {
+    const { selector } = plan.requests.find((request) => request.tag === tag)!;
+    const isOther = others.some(({ model }) => ["*", model, `model:${model}`].includes(selector));
+    if (!isOther || status === 200 || end !== "error" || ofLoad.has(code ?? "")) return [];
+    return [`${tag} ended with ${code ?? end}, and another agent was there`];
+  });
+}
+
+function onlyFaultOf(faults: readonly Fault[]): Fault | undefined {
+  return faults.length === 1 ? faults[0] : undefined;
+}
