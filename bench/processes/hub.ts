@@ -58,6 +58,7 @@ export interface JoinWish {
   isQuiet?: boolean | undefined;
   /** of a model server of its own; default: that of all */
   provider?: string | undefined;
+  endpoint?: string | undefined;
 }
 
 /**
@@ -67,9 +68,9 @@ export async function joinByTunnel(
   world: BenchWorld,
   hubUrl: string,
   room: string,
-  { count, prefix, maxConcurrency, isQuiet = false, provider: name }: JoinWish,
+  { count, prefix, maxConcurrency, isQuiet = false, provider: name, endpoint }: JoinWish,
 ): Promise<Child> {
-  const provider = await world.provider(name);
+  const url = endpoint ?? (await world.provider(name)).url;
   const ids = idsOf(prefix, count);
   const models =
     count === 1
@@ -78,7 +79,7 @@ export async function joinByTunnel(
   const child = world.children.command(
     [
       ...roomhubCommand,
-      ...["join", room, "--hub", hubUrl, "--endpoint", provider.url],
+      ...["join", room, "--hub", hubUrl, "--endpoint", url],
       ...["--nickname", prefix, ...models],
       ...(maxConcurrency === undefined ? [] : ["--max-concurrency", String(maxConcurrency)]),
       ...(isQuiet ? ["--quiet"] : []),

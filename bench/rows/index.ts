@@ -25,6 +25,7 @@ import { tables } from "./tables.ts";
 import { thousandStreams } from "./memory/thousand-streams.ts";
 import { messagesTranslation, translation } from "./translation.ts";
 import { tunnelBytes } from "./tunnel-bytes.ts";
+import { uploads } from "./uploads.ts";
 
 /** In the order of the goals. */
 export const rows: readonly Row[] = [
@@ -55,4 +56,5 @@ export const rows: readonly Row[] = [
   burst,
   idleRoom,
   loneFirstToken,
+  uploads,
 ];

@@ -68,6 +68,11 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
     this.#reader = this.#newReader();
   }
 
+  get isBodyTaken(): boolean {
+    const socket = this.#socket?.socket;
+    return this.#request.body === "streamed" && socket?.writableLength === 0;
+  }
+
   get isAccepted(): boolean {
     return this.#phase !== "connecting";
   }

@@ -51,6 +51,8 @@ export interface ProviderCall {
   /** @returns false when the caller should wait for `onBodyDrain`. Bytes after the call's end are dropped. */
   writeBody(chunk: Buffer): boolean;
   endBody(): void;
+  /** No chunk of a streamed body is read any more. Left out where that is not known. */
+  readonly isBodyTaken?: boolean;
   /** The provider has taken the connection. Left out where there is none. */
   readonly isAccepted?: boolean;
 }

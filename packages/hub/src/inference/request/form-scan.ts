@@ -10,6 +10,7 @@ export interface FormField {
 type State = "content" | "delimiter" | "headers" | "after";
 
 const crlf = "\r\n";
+const carriageReturn = 0x0d;
 const endOfHeaders = Buffer.from("\r\n\r\n");
 const maxHeaderBytes = 16 * 1024;
 const maxParts = 1_000;
@@ -105,7 +106,7 @@ export class FormScanner {
   #beginningOfDelimiter(bytes: Buffer): number {
     const end = bytes.subarray(Math.max(0, bytes.length - this.#delimiter.length + 1));
     // It has one carriage return, its first byte.
-    const start = end.lastIndexOf("\r");
+    const start = end.lastIndexOf(carriageReturn);
     if (start < 0) return 0;
     const beginning = end.subarray(start);
     const isOne = this.#delimiter.subarray(0, beginning.length).equals(beginning);

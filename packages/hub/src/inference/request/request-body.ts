@@ -1,5 +1,6 @@
 import type { PromptBorder } from "../../domain/placement/warm-conversations.ts";
 import type { JsonMember } from "../json/json-scan.ts";
+import { giveBackChunk } from "./give-back-chunk.ts";
 import type { Upload } from "./upload.ts";
 
 /** A request's body as it came, and what the hub reads of it. */
@@ -54,9 +55,5 @@ const minGivenBackBytes = 64 * 1024;
  * @param body - that its request reads no more
  */
 export function giveBack({ chunks, length, hasOnlyReader }: RequestBody): void {
-  if (!hasOnlyReader || length < minGivenBackBytes) return;
-  for (const { buffer, byteLength } of chunks) {
-    // A small chunk is a part of memory that others have parts of.
-    if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
-  }
+  if (hasOnlyReader && length >= minGivenBackBytes) chunks.forEach(giveBackChunk);
 }

@@ -55,6 +55,22 @@ test("its beginning is kept, within the budget, until 1 MiB has been taken", () 
   expect([upload.mayBeSentAgain(true), budget.bytes, chunks]).toEqual([false, 0, []]);
 });
 
+test("memory of what is not kept is given back, once its target has taken all of it", () => {
+  const { upload, chunks } = start(kib, kib);
+  const target = { isBodyTaken: false, writeBody: () => target.isBodyTaken, endBody() {} };
+  upload.sendTo(target, chunks);
+  const [waiting, taken, part] = [Buffer.alloc(9_000), Buffer.alloc(9_000), Buffer.alloc(9_000)];
+  upload.push(waiting);
+  expect(waiting).toHaveLength(9_000);
+  target.isBodyTaken = true;
+  upload.drained(target);
+  expect(waiting).toHaveLength(0);
+  upload.push(taken);
+  expect(taken).toHaveLength(0);
+  upload.push(part.subarray(1));
+  expect(part).toHaveLength(9_000);
+});
+
 test("nothing more is kept where the hub holds all that it may", () => {
   const { upload, budget, chunks, target } = start(kib, kib);
   upload.sendTo(target(), chunks);

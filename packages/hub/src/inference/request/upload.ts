@@ -1,3 +1,5 @@
+import { giveBackChunk } from "./give-back-chunk.ts";
+
 /** As much of a form is kept for another participant. Contract §4, "Forms". */
 const maxKeptBytes = 1024 * 1024;
 
@@ -9,6 +11,8 @@ interface UploadSource {
 
 /** Where the bytes go. */
 interface UploadTarget {
+  /** None of the chunks is read any more. */
+  readonly isBodyTaken?: boolean;
   /** @returns false when it is behind; {@link Upload.drained} follows */
   writeBody(chunk: Buffer): boolean;
   endBody(): void;
@@ -41,6 +45,8 @@ export class Upload {
   #isWhole = false;
   #lastByteMs: number;
   #target: UploadTarget | undefined;
+  /** what the target may still read, and nothing else */
+  #lent: Buffer[] = [];
 
   constructor(options: UploadOptions) {
     this.#options = options;
@@ -82,7 +88,16 @@ export class Upload {
   push(chunk: Buffer): boolean {
     this.#lastByteMs = this.#options.nowMs();
     if (this.#isKept) this.#keep(chunk);
-    return this.#target?.writeBody(chunk) ?? false;
+    const hasRoom = this.#target?.writeBody(chunk) ?? false;
+    if (!this.#isKept) this.#lent.push(chunk);
+    this.#giveBack();
+    return hasRoom;
+  }
+
+  #giveBack(): void {
+    if (this.#lent.length === 0 || this.#target?.isBodyTaken !== true) return;
+    this.#lent.forEach(giveBackChunk);
+    this.#lent = [];
   }
 
   end(): void {
@@ -103,12 +118,15 @@ export class Upload {
 
   /** The target takes more. */
   drained(target: UploadTarget | undefined): void {
-    if (target !== undefined && target === this.#target) this.#options.source.resume();
+    if (target === undefined || target !== this.#target) return;
+    this.#giveBack();
+    this.#options.source.resume();
   }
 
   /** It is not sent there any more. */
   leave(): void {
     this.#target = undefined;
+    this.#lent = [];
     this.#options.source.pause();
   }
 
