@@ -1,4 +1,5 @@
 import type { ModelChoice } from "../sharing/choose-models.ts";
+import { withCommandName } from "../command-name.ts";
 import type { CliContext } from "../context.ts";
 import { keepClientKey, makeParticipant, stoppedError } from "../sharing/make-participant.ts";
 import { noticeLine, trackOutage } from "../sharing/notice-line.ts";
@@ -6,7 +7,7 @@ import { suggestId } from "../sharing/participant-name.ts";
 import type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
 import type { RunningParticipant } from "../capabilities.ts";
 import { aborted } from "../terminal/stop-signal.ts";
-import { clockTime, colorsFor, duration } from "../terminal/text.ts";
+import { clockTime, colorsFor, duration, safe } from "../terminal/text.ts";
 
 /** Options that the participants of one `up` share. */
 export type Sharing = Omit<ParticipantOptions, "id" | "model" | "endpoint">;
@@ -74,6 +75,13 @@ export function reportProblems(
         if (lastedMs === undefined) return;
         const text = colors.green(`reconnected after ${duration(lastedMs)}`);
         say(`${colors.dim(clockTime(nowMs))}  ${text}`);
+        return;
+      }
+      case "stopped": {
+        if (notice.code === "closed") return;
+        const reason = colors.yellow(`no longer shares its model: ${safe(notice.reason)}`);
+        say(`${colors.dim(clockTime(nowMs))}  ${reason}`);
+        if (notice.hint !== undefined) say(`→ ${withCommandName(context, safe(notice.hint))}`);
         return;
       }
       case "provider-readiness":

@@ -92,7 +92,7 @@ test("a busy room is twenty requests a second, and one row that counts the rest"
   expect(await everywhere(["up"], { ...scene, events: many })).toMatchSnapshot();
 });
 
-test("an outage of up's own model server is reported, and its end", async () => {
+test("an outage of up's own model server is reported, its end, and that of sharing", async () => {
   const createParticipant: CliContext["createParticipant"] = async ({ onNotice, id }) =>
     idleParticipant({
       start: async () => {
@@ -106,6 +106,9 @@ test("an outage of up's own model server is reported, and its end", async () => 
         onNotice?.({ kind: "disconnected", reason: "the tunnel broke", retryInMs: 250 });
         onNotice?.({ kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 });
         onNotice?.({ kind: "connected" });
+        const hint = "Choose another one: roomhub room list";
+        const reason = "Room ABC234 was deleted.";
+        onNotice?.({ kind: "stopped", code: "room_not_found", reason, hint });
       },
     });
   const troubled: Scene = { ...scene, context: { ...scene.context, createParticipant } };
