@@ -85,3 +85,46 @@ test.each(PATHS)("requests go to models that are able to serve them, over %s", a
   expect(await refused.json()).toMatchObject({ error: { code: "capability_missing" } });
   expect(smallServer.requests.filter(({ method }) => method === "POST")).toEqual([]);
 });
+
+test.each(PATHS)(
+  "Anthropic's clients learn in its words that a prompt is too long, over %s",
+  async (path) => {
+    const message =
+      "request (9030 tokens) exceeds the available context size (4096 tokens), try increasing it";
+    const words = expect.stringContaining("prompt is too long: 9030 tokens > 4096 maximum");
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    const error = { code: 400, message, type: "exceed_context_size_error" };
+    await using refusing = await startRoutedProvider({
+      "POST /chat/completions": () => ({ status: 400, json: { error } }),
+    });
+    await using streaming = await startRoutedProvider({
+      "POST /chat/completions": () => ({ stream: `data: ${JSON.stringify({ error })}\n\n` }),
+    });
+    await using _one = await join(path, hub, code, {
+      id: "one",
+      model: "m",
+      endpoint: refusing.url,
+    });
+    await using _two = await join(path, hub, code, {
+      ...{ id: "two", model: "m", endpoint: streaming.url },
+    });
+    const ask = (model: string, surface: string, stream: boolean) =>
+      hub.fetch(`/rooms/${code}/v1/${surface}`, {
+        json: { model, stream, max_tokens: 9, messages: [{ role: "user", content: "hi" }] },
+      });
+    for (const stream of [false, true]) {
+      const refused = await ask("one", "messages", stream);
+      expect([refused.status, await refused.json()]).toEqual([
+        400,
+        expect.objectContaining({
+          type: "error",
+          error: expect.objectContaining({ type: "invalid_request_error", message: words }),
+        }),
+      ]);
+    }
+    expect(await (await ask("two", "messages", true)).text()).toEqual(words);
+    const chat = await ask("one", "chat/completions", false);
+    expect([chat.status, await chat.json()]).toEqual([400, { error }]);
+  },
+);
