@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type Fetch, RoomhubClient } from "@roomhub/client";
 import type {
+  CertificatePair,
   ClusterDirectory,
   createHub as CreateHub,
   FileRoomStore,
@@ -144,10 +145,10 @@ export async function* importRooms(
 /**
  * Tokens beside the state files of this user's hubs: of participants that were added from this machine, host tokens of rooms
  * that were created from it, keys of closed rooms, client keys of participants that serve their owner first; models that were
- * chosen in a folder, which is their id then.
+ * chosen in a folder, which is their id then; keys of hubs that invites pinned.
  */
 export async function savedTokens(
-  kind: "participants" | "hosts" | "keys" | "client-keys" | "chosen-models",
+  kind: "participants" | "hosts" | "keys" | "client-keys" | "chosen-models" | "pins",
 ): Promise<SavedTokens> {
   const { tokensIn } = await import("./sharing/saved-secrets.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), kind));
@@ -171,6 +172,22 @@ export async function operatorSecret(isEphemeral: boolean): Promise<string | und
   if (isEphemeral && (runtime === undefined || runtime === "")) return undefined;
   const folder = isEphemeral ? join(runtime ?? "", "roomhub") : dirname(await usualStatePath(0));
   return secrets.operatorSecret(join(folder, "operator-secret")).catch(() => undefined);
+}
+
+/**
+ * The certificate of this user's hubs, which they sign themselves.
+ *
+ * @param isEphemeral - the hub writes nothing to disk: the certificate is in the runtime folder, or made for this run
+ */
+export async function ownCertificate(
+  names: readonly string[],
+  isEphemeral: boolean,
+): Promise<CertificatePair> {
+  const { certificateIn, newCertificate } = await import("./tls/own-certificate.ts");
+  const runtime = process.env["XDG_RUNTIME_DIR"] ?? "";
+  if (isEphemeral && runtime === "") return newCertificate(names);
+  const folder = isEphemeral ? join(runtime, "roomhub") : dirname(await usualStatePath(0));
+  return certificateIn(join(folder, "certificate.pem"), names);
 }
 
 /** @throws ParticipantError when the endpoint or a header cannot be used */

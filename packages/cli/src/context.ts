@@ -29,10 +29,20 @@ interface RoomKeysOfCommand {
   forget(room: Invite): Promise<void>;
 }
 
+/** The keys of hubs that this command knows. See `tls/pins.ts`. */
+interface PinsOfCommand {
+  /** The pin of the hub at a URL; undefined for one that authorities vouch for, or plain HTTP. */
+  of(url: string): Promise<string | undefined>;
+  /** Requires the key of the hub at a URL until this command ends. */
+  require(url: string, pin: string): void;
+}
+
 /** A command's dependencies on the outside. `main.ts` creates the real ones, tests pass others. */
 export interface CliContext extends Capabilities {
   /** Made by `runRoomhub`. */
   roomKeys: RoomKeysOfCommand;
+  /** Made by `runRoomhub`. */
+  pins: PinsOfCommand;
   /** Data, for pipes. */
   stdout: Terminal;
   /** Text for people. */
@@ -57,3 +67,6 @@ export interface CliContext extends Capabilities {
    */
   onKey: (listener: (key: string) => void, screen?: SuspendedScreen) => () => void;
 }
+
+/** What `runRoomhub` needs; it makes the rest. */
+export type OutsideContext = Omit<CliContext, "roomKeys" | "pins">;

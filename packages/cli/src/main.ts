@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname, networkInterfaces, userInfo } from "node:os";
 import * as capabilities from "./capabilities.ts";
-import type { CliContext, Terminal } from "./context.ts";
+import type { OutsideContext, Terminal } from "./context.ts";
 import { commandNameOf } from "./command-name.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { isInForeground, readKeys } from "./terminal/keyboard.ts";
@@ -14,7 +14,7 @@ const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: 
 dropEmptyVariables(process.env);
 
 const stdin: MaybeTerminal<typeof process.stdin> = process.stdin;
-const context: Omit<CliContext, "roomKeys"> = {
+const context: OutsideContext = {
   ...capabilities,
   stdout: terminal(process.stdout),
   stderr: terminal(process.stderr),

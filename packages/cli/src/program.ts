@@ -1,10 +1,11 @@
 import { Command, CommanderError, Help } from "commander";
 import { withCommandName } from "./command-name.ts";
-import type { CliContext } from "./context.ts";
+import type { CliContext, OutsideContext } from "./context.ts";
 import { checkVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { examples, readHubVariable } from "./options.ts";
 import { renderError } from "./terminal/render-error.ts";
+import { Pins } from "./tls/pins.ts";
 import { RoomKeys } from "./rooms/room-keys.ts";
 import { interactivityOf } from "./terminal/interactivity.ts";
 import { colorsFor } from "./terminal/text.ts";
@@ -17,9 +18,11 @@ import { colorsFor } from "./terminal/text.ts";
  */
 export async function runRoomhub(
   given: readonly string[],
-  context: Omit<CliContext, "roomKeys">,
+  outside: OutsideContext,
 ): Promise<number> {
   let hubUrl: string | undefined;
+  const pins = new Pins(outside);
+  const context = { ...outside, pins, fetch: pins.fetch };
   const roomKeys = new RoomKeys(context);
   const args = roomKeys.takeFromLinks(given);
   const observed: CliContext = {
@@ -32,9 +35,12 @@ export async function runRoomhub(
       roomKeys.addHub(client.hubUrl);
       return client;
     },
+    createParticipant: async (options) =>
+      context.createParticipant({ ...options, hubUrl: await pins.withPin(options.hubUrl) }),
   };
   const program = await createProgram(observed, commandIn(args), args);
   try {
+    pins.takeFrom([...given, context.env["ROOMHUB_URL"] ?? ""]);
     await program.parseAsync([...args], { from: "user" });
     return EXIT.ok;
   } catch (error) {
@@ -168,6 +174,10 @@ const commandGroups: Record<string, Record<string, [description: string, LoadCom
     "health [target]": [
       "check hub health",
       async () => (await import("./commands/health.ts")).addHealthCommand,
+    ],
+    "pins|pin": [
+      "list the keys of hubs that invites pinned, and forget one",
+      async () => (await import("./commands/pins.ts")).addPinsCommand,
     ],
     hubs: [
       "list the hubs of a cluster",

@@ -15,6 +15,8 @@ import type { MonitorOptions } from "./watch/monitor/page-server.ts";
 import type { ProgramHost } from "./programs/program-host.ts";
 import type { SavedToken } from "./sharing/saved-secrets.ts";
 import { runRoomhub } from "./program.ts";
+import { newCertificate } from "./tls/own-certificate.ts";
+import { Pins } from "./tls/pins.ts";
 import { RoomKeys } from "./rooms/room-keys.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
 import type { Typed } from "./terminal/message-input.ts";
@@ -71,6 +73,8 @@ export interface TestWorld {
   keys: SavedToken[];
   /** client keys of participants that serve their owner first */
   clientKeys: SavedToken[];
+  /** keys of hubs that invites pinned */
+  pins: SavedToken[];
   /** models that were chosen for a folder */
   chosenModels: SavedToken[];
   /** pages that were served */
@@ -195,6 +199,7 @@ export function makeWorld(
     keys: [],
     clientKeys: [],
     chosenModels: [],
+    pins: [],
     questions,
     monitors: [],
     closedMonitors: 0,
@@ -281,6 +286,7 @@ export function makeWorld(
           keys: world.keys,
           "client-keys": world.clientKeys,
           "chosen-models": world.chosenModels,
+          pins: world.pins,
         }[kind];
         return {
           save: async (saved) => void tokens.push(saved),
@@ -288,6 +294,7 @@ export function makeWorld(
           forget: async (saved) => void tokens.splice(tokens.indexOf(saved), 1),
         };
       },
+      ownCertificate: async (names) => newCertificate(names),
       operatorSecret: async () => undefined,
       machineSecretOf: async (baseUrl) => `secret of ${baseUrl}`,
       createParticipant: async (options) => {
@@ -358,9 +365,11 @@ export function makeWorld(
       },
       exitNow: (code) => world.exits.push(code),
       roomKeys: undefined as never,
+      pins: undefined as never,
       ...overrides,
     },
   };
+  world.context.pins = new Pins(world.context);
   world.context.roomKeys = new RoomKeys(world.context);
   return world;
 }

@@ -24,7 +24,8 @@ import {
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
 import { notAHub } from "./errors.ts";
 import { type DetailStreamOptions, type EventStreamOptions, readEvents } from "./event-stream.ts";
-import { keyInLink, normaliseHubUrl, parseInvite } from "./hub-url.ts";
+import { keyInLink, normaliseHubUrl, parseInvite, pinIn } from "./hub-url.ts";
+import { pinnedFetch } from "./pinned-fetch.ts";
 import { type HostProof, RoomHost, roomPath } from "./room-host.ts";
 
 export interface CallOptions {
@@ -47,7 +48,7 @@ export interface HostCallOptions extends CallOptions {
 }
 
 export interface RoomhubClientOptions {
-  /** A trailing slash, `/v1` or `/rooms/CODE` is removed. */
+  /** A trailing slash, `/v1` or `/rooms/CODE` is removed. With `#pin=sha256-…`, in Node: only the hub with that key. */
   hubUrl: string;
   /** The key of a closed room, `rhk_…`; sent as `Authorization: Bearer`, never in a URL. Contract §9. */
   key?: string | undefined;
@@ -68,15 +69,18 @@ export interface RoomhubClientOptions {
  */
 export class RoomhubClient {
   readonly hubUrl: string;
+  /** @internal */
+  readonly pinnedFetch: Fetch | undefined;
   readonly #connection: HubConnection;
 
   /** @throws InvalidHubUrlError */
   constructor(options: RoomhubClientOptions) {
     this.hubUrl = normaliseHubUrl(options.hubUrl);
+    this.pinnedFetch = options.fetch === undefined ? pinned(options.hubUrl) : undefined;
     this.#connection = {
       hubUrl: this.hubUrl,
       // Called as a plain function: browsers reject a fetch whose `this` is not the window.
-      fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+      fetch: options.fetch ?? this.pinnedFetch ?? ((url, init) => fetch(url, init)),
       timeoutMs: options.timeoutMs ?? 30_000,
       world: options.world ?? systemWorld,
       key: options.key,
@@ -330,6 +334,11 @@ export class RoomClient {
     return this.#hub.key;
   }
 
+  /** For SDKs, where the invite has a pin: `fetch` for the hub with that key alone. */
+  get fetch(): Fetch | undefined {
+    return this.#hub.pinnedFetch;
+  }
+
   /** All participants, online or not, in join order. */
   participants(options?: CallOptions): Promise<ParticipantSummary[]> {
     return this.#hub.listParticipants(this.code, options);
@@ -414,9 +423,18 @@ export function openRoom(
   invite: string,
   { signal, ...options }: OpenRoomOptions = {},
 ): Promise<RoomClient> {
-  const { hubUrl, room } = parseInvite(invite, options.hubUrl ?? "http://127.0.0.1:5050");
+  const invited = parseInvite(invite, options.hubUrl ?? "http://127.0.0.1:5050");
+  const { room } = invited;
+  const pin = pinIn(invite) ?? pinIn(options.hubUrl ?? "");
+  const hubUrl = pin === undefined ? invited.hubUrl : `${invited.hubUrl}#pin=${pin}`;
   const key = options.key ?? keyInLink(invite);
   return new RoomhubClient({ ...options, hubUrl, key }).room(room, { signal });
+}
+
+/** The `fetch` for a hub whose URL has a pin; undefined for any other. */
+function pinned(hubUrl: string): Fetch | undefined {
+  const pin = pinIn(hubUrl);
+  return pin === undefined ? undefined : pinnedFetch(pin);
 }
 
 function participantPath(code: string, id: string): string {

@@ -16,12 +16,13 @@ const roomPath = /^(?<prefix>.*?)(?:\/v1)?\/rooms\/(?<room>[^/]+)(?:\/.*)?$/;
 
 /**
  * Normalises a hub URL: removes quotes, a trailing slash, `/v1` and what follows it, and `/rooms/CODE`. A missing scheme
- * means `http://`; a path prefix (a hub behind a proxy) is kept.
+ * means `http://`; a path prefix (a hub behind a proxy) is kept. With a pin the scheme is `https://`.
  *
  * @throws InvalidHubUrlError
  */
 export function normaliseHubUrl(text: string): string {
   const url = parseUrl(text);
+  if (pinIn(text) !== undefined) url.protocol = "https:";
   const path = url.pathname.replace(/\/+$/, "");
   const prefix =
     roomPath.exec(path)?.groups?.["prefix"] ?? path.replace(/\/(?:v1(?:\/.*)?|monitor)$/, "");
@@ -45,12 +46,37 @@ export function parseInvite(text: string, defaultHubUrl: string): Invite {
   const segment = roomPath.exec(url.pathname)?.groups?.["room"] ?? watchedRoom(url);
   const room = segment === undefined ? undefined : withoutQuotes(percentDecoded(segment));
   if (room === undefined || !codeGrammar.test(room)) throw noRoomIn(bare, url, room);
-  return { hubUrl: normaliseHubUrl(bare), room: normaliseRoomCode(room) };
+  return { hubUrl: normaliseHubUrl(text), room: normaliseRoomCode(room) };
 }
 
 /** The key in the fragment of a link, `#key=rhk_…`: fragments are sent to no server. */
 export function keyInLink(text: string): string | undefined {
   return /#(?:.*&)?key=(rhk_[\w-]+)/.exec(text)?.[1];
+}
+
+/**
+ * The key of a hub in the fragment of its invite, `#pin=sha256-…`: the SHA-256 of its public key (SPKI, DER) in base64url.
+ *
+ * @throws InvalidHubUrlError for a pin that is cut short: without it the connection would not be as safe as the invite says
+ */
+export function pinIn(text: string): string | undefined {
+  const given = /#(?:.*&)?pin=([^&\s]*)/s.exec(text)?.[1];
+  if (given === undefined) return undefined;
+  const pin = /^sha256-[\w-]{43}(?![\w-])/.exec(given)?.[0];
+  if (pin !== undefined) return pin;
+  throw new InvalidHubUrlError(
+    "The pin in this invite is not complete: it is sha256- and 43 characters; copy the whole invite",
+  );
+}
+
+/** Where a pin belongs: host and port. A pin means TLS, whatever the scheme of the URL. */
+export function pinnedHostOf(url: string): string {
+  return new URL(withTls(url)).host;
+}
+
+/** `https:` in place of `http:`, and `wss:` in place of `ws:`. */
+export function withTls(url: string): string {
+  return url.replace(/^(http|ws):/, "$1s:");
 }
 
 function watchedRoom({ pathname, searchParams }: URL): string | undefined {

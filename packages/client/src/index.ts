@@ -27,7 +27,17 @@ export {
   keyInLink,
   normaliseHubUrl,
   parseInvite,
+  pinIn,
+  pinnedHostOf,
+  withTls,
 } from "./hub-url.ts";
+export {
+  pinnedAgent,
+  pinnedFetch,
+  type PinnedSocket,
+  pinnedTls,
+  verifyPinned,
+} from "./pinned-fetch.ts";
 export { type HostProof, RoomHost } from "./room-host.ts";
 export {
   aiSDKOptions,

@@ -326,6 +326,7 @@ function createHttp(
       uptimeSeconds: Math.round((nowMs() - startedMs) / 100) / 10,
       timestamp: new Date(wallMs()).toISOString(),
       handout: handedOut !== undefined,
+      pin: options.tls?.pin,
     }),
     holderOf: (session) => sessions.holderOf(session),
     requiresTls: options.tls?.only === true,

@@ -22,6 +22,8 @@ export interface ClusterOptions {
 
 /** HTTPS beside HTTP, on the same port. */
 interface TlsOptions extends CertificatePair {
+  /** the key of the certificate, `sha256-…`, where invites pin it because no authority vouches for it */
+  pin?: string | undefined;
   /** plain HTTP gets `tls_required` with the URL to use; false when left out */
   only?: boolean | undefined;
 }

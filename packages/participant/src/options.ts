@@ -13,7 +13,7 @@ import { type BudgetOptions, type BudgetRules, readBudget } from "./budget/budge
 import { EndpointSlots } from "./endpoint-slots.ts";
 import { FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
 import { type ParticipantNotice, ParticipantError } from "./notice.ts";
-import type { ProxyEnvironment } from "./connection/proxy.ts";
+import { type PinnedHub, pinnedHubOf, type ProxyEnvironment } from "./connection/proxy.ts";
 import type { TunnelMask } from "./connection/tunnel-mask.ts";
 import { defaultTiming, type ParticipantTiming } from "./timing.ts";
 
@@ -136,6 +136,8 @@ export interface Settings {
   world: World;
   mask: TunnelMask;
   env: ProxyEnvironment;
+  /** the hub, where its URL has a pin */
+  pinned: PinnedHub | undefined;
   onNotice: ((notice: ParticipantNotice) => void) | undefined;
   onClientKey: (clientKey: string) => void;
   isMetered: boolean | (() => boolean);
@@ -160,6 +162,7 @@ function readEndpointOptions(
   const authHeaders = readHeaders(options.authHeaders);
   return {
     hubUrl: options.hubUrl,
+    pinned: pinnedHubOf(options.hubUrl),
     room: normaliseRoomCode(options.room),
     joinRequest: {
       id,

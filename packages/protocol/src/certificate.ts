@@ -14,7 +14,7 @@ export function certificateProblem(error: unknown): CertificateProblem | undefin
   let cause = error;
   for (let depth = 0; depth < 5 && cause instanceof Error; depth++) {
     const { code, reason } = cause as { code?: unknown; reason?: unknown };
-    if (typeof code === "string" && /CERT|SELF_SIGNED|ISSUER|SIGNATURE/.test(code)) {
+    if (typeof code === "string" && /CERT|SELF_SIGNED|ISSUER|SIGNATURE|PINNED/.test(code)) {
       return problemOf(code, typeof reason === "string" ? reason : undefined);
     }
     cause = cause.cause;
@@ -39,6 +39,16 @@ function problemOf(code: string, reason: string | undefined): CertificateProblem
         problem: `has a certificate for another name${reason === undefined ? "" : `: ${reason}`}`,
         hint: "put a host name of the certificate into the URL",
       };
+    case "ERR_PINNED_KEY_MISMATCH":
+      return {
+        problem: `has another key than the pin of its invite: ${reason ?? ""}; nothing was sent`,
+        hint: nextStepWithPin,
+      };
+    case "ERR_PINNED_WITHOUT_TLS":
+      return {
+        problem: "does not use TLS, which the pin of its invite requires; nothing was sent",
+        hint: nextStepWithPin,
+      };
     default:
       return {
         problem: `has a certificate that is not trusted here (${code})`,
@@ -46,3 +56,6 @@ function problemOf(code: string, reason: string | undefined): CertificateProblem
       };
   }
 }
+
+const nextStepWithPin =
+  "either the hub was set up anew, or another machine stands between it and you. Get a new invite from the hub's host by another way";

@@ -8,6 +8,8 @@ export const HealthResponse = z.object({
   timestamp: z.string(),
   /** the hub's URL for others, as lines to paste have it. Contract §7 */
   url: z.string().optional(),
+  /** the key of a hub with a certificate of its own, `sha256-…`; worth as much as the connection that says it */
+  pin: z.string().optional(),
   /** whether the hub hands out its program */
   handout: z.boolean().optional(),
 });

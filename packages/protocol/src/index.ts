@@ -99,6 +99,7 @@ export { parseBody } from "./parse-body.ts";
 export {
   isForOthers,
   isLoopbackHost,
+  inviteUrl,
   joinLine,
   pastedHub,
   type PastedHub,

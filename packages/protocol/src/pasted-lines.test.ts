@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  inviteUrl,
   isForOthers,
   joinLine,
   pastedHub,
@@ -61,4 +62,18 @@ test.each([
   ["https://localhost.example", true],
 ])("others can use %s: %s", (url, expected) => {
   expect(isForOthers(url)).toBe(expected);
+});
+
+test("an invite pins the key of a hub that has a certificate of its own; npm gets no program over its TLS", () => {
+  const pin = `sha256-${"a".repeat(43)}`;
+  const pinned = { hubUrl: "http://192.168.1.5:5050", isHandedOut: true, pin };
+  const secure = { ...pinned, hubUrl: "https://192.168.1.5:5050" };
+  expect(inviteUrl(hub, "ABC234")).toBe("https://h.example/lab/rooms/ABC234");
+  expect(joinLine(pinned, "ABC234")).toBe(
+    `npx -y http://192.168.1.5:5050/roomhub.tgz join 'http://192.168.1.5:5050/rooms/ABC234#pin=${pin}'`,
+  );
+  expect(joinLine(secure, "ABC234")).toBe(
+    `roomhub join 'https://192.168.1.5:5050/rooms/ABC234#pin=${pin}'`,
+  );
+  expect(sdkLine(secure)).toBeUndefined();
 });

@@ -10,6 +10,8 @@ export interface PastedHub {
   hubUrl: string;
   /** whether it hands out the program and the SDK. Contract §7 */
   isHandedOut: boolean;
+  /** the key that its invites pin, `sha256-…`; undefined without a certificate of its own */
+  pin?: string | undefined;
 }
 
 /**
@@ -20,11 +22,15 @@ export interface PastedHub {
  */
 export function pastedHub(
   hubUrl: string,
-  { url, handout = false }: { url?: string | undefined; handout?: boolean | undefined },
+  {
+    url,
+    handout = false,
+    pin,
+  }: { url?: string | undefined; handout?: boolean | undefined; pin?: string | undefined },
 ): PastedHub {
   const isShared = !isForOthers(hubUrl) && url !== undefined && /^https?:/.test(url);
   const shared = isShared && URL.canParse(url) ? url.replace(/\/+$/, "") : hubUrl;
-  return { hubUrl: shared, isHandedOut: handout };
+  return { hubUrl: shared, isHandedOut: handout, ...(pin === undefined ? {} : { pin }) };
 }
 
 /** Whether other machines can use a URL: a loopback address leads each of them to itself. */
@@ -43,29 +49,36 @@ export function isLoopbackHost(host: string): boolean {
  * @param version - a certain one; left out: that of the hub
  */
 export function programLine(
-  { hubUrl, isHandedOut }: PastedHub,
+  hub: PastedHub,
   version?: string,
   isInRegistry: boolean = isPublished,
 ): string {
-  if (isHandedOut) {
+  if (handsOut(hub)) {
     const file = version === undefined ? "roomhub.tgz" : `roomhub-${version}.tgz`;
-    return `npx -y ${shellWord(`${hubUrl}/${file}`)}`;
+    return `npx -y ${shellWord(`${hub.hubUrl}/${file}`)}`;
   }
   if (!isInRegistry) return "roomhub";
   return version === undefined ? "npx -y roomhub" : `npx -y roomhub@${version}`;
 }
 
+/** A room as its invites name it: with the pin, where the hub has one. */
+export function inviteUrl({ hubUrl, pin }: PastedHub, roomCode: string): string {
+  return `${hubUrl}/rooms/${roomCode}${pin === undefined ? "" : `#pin=${pin}`}`;
+}
+
+/** npm knows no pins: it takes nothing over TLS from a hub whose certificate is its own. */
+function handsOut({ hubUrl, isHandedOut, pin }: PastedHub): boolean {
+  return isHandedOut && (pin === undefined || !hubUrl.startsWith("https:"));
+}
+
 /** The line that shares a model in a room, from another machine. */
 export function joinLine(hub: PastedHub, roomCode: string, version?: string): string {
-  return `${programLine(hub, version)} join ${shellWord(`${hub.hubUrl}/rooms/${roomCode}`)}`;
+  return `${programLine(hub, version)} join ${shellWord(inviteUrl(hub, roomCode))}`;
 }
 
 /** The line that installs the SDK; undefined when neither hub nor registry has it. */
-export function sdkLine(
-  { hubUrl, isHandedOut }: PastedHub,
-  isInRegistry: boolean = isPublished,
-): string | undefined {
-  if (isHandedOut) return `npm install ${shellWord(`${hubUrl}/roomhub-client.tgz`)}`;
+export function sdkLine(hub: PastedHub, isInRegistry: boolean = isPublished): string | undefined {
+  if (handsOut(hub)) return `npm install ${shellWord(`${hub.hubUrl}/roomhub-client.tgz`)}`;
   return isInRegistry ? "npm install @roomhub/client" : undefined;
 }
 

@@ -2,8 +2,12 @@ import { LIMIT_NAMES, limitEnvName, LIMITS } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { configFileSchema } from "../hosting/config-file.ts";
-import { type HubConfig, overriddenLimits, resolveHubConfig } from "../hosting/hub-config.ts";
-import { isEphemeral } from "../hosting/hub-launch.ts";
+import {
+  type HubConfig,
+  overriddenLimits,
+  resolveHubConfig,
+  isEphemeral,
+} from "../hosting/hub-config.ts";
 import {
   addHubFlags,
   HUB_SETTINGS,

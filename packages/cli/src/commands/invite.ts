@@ -1,3 +1,4 @@
+import { inviteUrl } from "@roomhub/protocol";
 import { type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
@@ -59,7 +60,7 @@ async function inviteOne(
   const { key, isClosed } = await createKey(context, room, name, options);
   const hub = await pastedHubAt(context, room.hubUrl);
   const link = hub.isHandedOut
-    ? `${hub.hubUrl}/monitor/?room=${room.room}#key=${key.value}`
+    ? `${hub.hubUrl}/monitor/?room=${room.room}#key=${key.value}${hub.pin === undefined ? "" : `&pin=${hub.pin}`}`
     : undefined;
   const share = shareLine(context, hub, room.room);
   const command = key.may.includes("share") ? share : share.replace(" join ", " chat ");
@@ -94,6 +95,7 @@ async function invite(context: CliContext, named: Named, options: HubOptionValue
   writeJson(context.stdout, {
     room: room.code,
     url,
+    invite: inviteUrl(hub, room.code),
     baseUrl: `${url}/v1`,
     watchUrl: watchUrl ?? null,
     join,

@@ -23,7 +23,7 @@ interface ServeOptionValues extends HubFlagValues {
 }
 
 const usualSettings: SettingName[] = [
-  ...(["port", "host", "lan", "stateFile", "ephemeral", "publicUrl", "trustProxy"] as const),
+  ...(["port", "host", "lan", "tls", "stateFile", "ephemeral", "publicUrl", "trustProxy"] as const),
   ...([
     "ownership",
     "closed",

@@ -1,4 +1,4 @@
-import type { Room } from "@roomhub/protocol";
+import { inviteUrl, type Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
@@ -27,7 +27,7 @@ import {
 import { replaceDemo, startDemo } from "../demo/replace-demo.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { reasonOf, safe, writeJson } from "../terminal/text.ts";
-import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
+import { upBanner, type UpFacts } from "../hosting/up-banner.ts";
 import { warnAboutOpenRoom } from "./rooms/key.ts";
 import { findOrCreateRoom, serveAnyModel } from "../rooms/host-token.ts";
 import { reportProblems, shareModel, type Sharing } from "../hosting/up-sharing.ts";
@@ -66,7 +66,7 @@ interface Cleanup {
   cut: number;
 }
 
-const usualSettings: SettingName[] = ["port", "lan", "publicUrl", "ephemeral"];
+const usualSettings: SettingName[] = ["port", "lan", "tls", "publicUrl", "ephemeral"];
 
 export function addUpCommand(program: Command, context: CliContext): void {
   const command = program.command("up");
@@ -241,7 +241,7 @@ function announce(context: CliContext, values: UpOptionValues, running: Running)
       ...{ participantId, model, endpoint, isDemo },
       monitorUrl: watchUrl ?? null,
     });
-  } else if (values.quiet === true) context.stdout.write(`${inviteUrl(facts)}\n`);
+  } else if (values.quiet === true) context.stdout.write(`${inviteUrl(hub, room.code)}\n`);
   else context.stdout.write(upBanner(context, facts));
 }
 

@@ -68,6 +68,13 @@ export function hasPrecedence(one: Effective<unknown>, other: Effective<unknown>
   return origins.indexOf(one.from) >= origins.indexOf(other.from);
 }
 
+/** The default state file belongs to a port, so a hub on a random port keeps rooms only in a named file. */
+export function isEphemeral({ settings }: Pick<HubConfig, "settings">): boolean {
+  const { ephemeral, stateFile, port } = settings;
+  if (stateFile.value === undefined) return ephemeral.value === true || port.value === 0;
+  return ephemeral.value === true && hasPrecedence(ephemeral, stateFile);
+}
+
 function fallbacks(): Partial<HubSettings> {
   return Object.fromEntries(SETTING_NAMES.map((name) => [name, HUB_SETTINGS[name].fallback]));
 }

@@ -1,10 +1,10 @@
-import { HealthResponse, isLoopbackHost, type PastedHub } from "@roomhub/protocol";
+import { HealthResponse, isLoopbackHost, pastedHub, type PastedHub } from "@roomhub/protocol";
 import type { HubOptions, LogFormat } from "@roomhub/hub";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { ipv4Addresses } from "../rooms/find-rooms.ts";
 import { defaultPort, isWildcard, urlOf } from "../rooms/hub-address.ts";
-import { hasPrecedence, type HubConfig, overriddenLimits } from "./hub-config.ts";
+import { hasPrecedence, type HubConfig, isEphemeral, overriddenLimits } from "./hub-config.ts";
 import type { OpenedRoomStore, RunningHub } from "../capabilities.ts";
 import { type LaunchedTls, prepareTls } from "../tls/hub-tls.ts";
 import { joinCluster, type JoinedCluster } from "../cluster/join-cluster.ts";
@@ -84,6 +84,7 @@ export async function launchHub(
   try {
     const listening = await hub.listen();
     const localUrl = localUrlOf(host, listening.port, options.tls?.only);
+    if (tls?.options.only === true) context.pins.require(localUrl, tls.pin);
     const forOthers = sharedUrls(listening.port);
     const unfollow = tls?.follow(hub);
     const announcement = isWildcard(host) && settings.mdns.value === true;
@@ -96,7 +97,7 @@ export async function launchHub(
         return hub.close();
       },
       ...{ localUrl, sharedUrls: forOthers, port: listening.port },
-      pasted: { hubUrl: forOthers[0]?.url ?? localUrl, isHandedOut: handout !== undefined },
+      pasted: pastedAs(forOthers[0]?.url ?? localUrl, options),
       isAnnounced: announcement,
       ...{ isClosed: options.closed === true, operatorSecret: options.adminSecret },
       isForOperator: options.create === "host",
@@ -106,6 +107,10 @@ export async function launchHub(
     await hub.close();
     throw await explainListenFailure(context, error, port, host);
   }
+}
+
+function pastedAs(hubUrl: string, { handout, tls }: HubOptions): PastedHub {
+  return pastedHub(hubUrl, { handout: handout !== undefined, pin: tls?.pin });
 }
 
 async function openStore(
@@ -148,13 +153,6 @@ function listenHost(context: CliContext, { settings }: HubConfig): string | unde
     return host.value;
   if (lan.value !== true) return undefined;
   return context.hasIpv6 ? "::" : "0.0.0.0";
-}
-
-/** The default state file belongs to a port, so a hub on a random port keeps rooms only in a named file. */
-export function isEphemeral({ settings }: HubConfig): boolean {
-  const { ephemeral, stateFile, port } = settings;
-  if (stateFile.value === undefined) return ephemeral.value === true || port.value === 0;
-  return ephemeral.value === true && hasPrecedence(ephemeral, stateFile);
 }
 
 function sharedUrlsOf(

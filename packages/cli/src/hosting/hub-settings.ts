@@ -10,6 +10,7 @@ export interface HubSettings {
   port: number;
   lan: boolean;
   mdns: boolean;
+  tls: boolean;
   tlsCert: string;
   tlsKey: string;
   tlsOnly: boolean;
@@ -139,6 +140,12 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     flag: "--no-mdns",
     what: "with --lan, do not announce the hub on the network",
     fallback: true,
+  },
+  tls: {
+    kind: onOff,
+    flag: "--tls",
+    what: "serve HTTPS, too, on the same port, with a certificate whose key invites pin",
+    fallback: false,
   },
   tlsCert: {
     kind: text,

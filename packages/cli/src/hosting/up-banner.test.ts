@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
 import { aRoom, capture, makeWorld } from "../test-context.fixture.ts";
-import { inviteUrl, upBanner, type UpFacts } from "./up-banner.ts";
+import { upBanner, type UpFacts } from "./up-banner.ts";
 
 const facts: UpFacts = {
   localUrl: "http://127.0.0.1:5050",
@@ -209,11 +209,6 @@ test.each([
   const text = upBanner(context, { ...facts, isDemo: true });
   expect(text).toContain(`        ${ollama}\n        ollama run llama3.2\n`);
   expect(text).toContain(`llama.cpp: ${llama}, then: llama-server -m MODEL.gguf\n`);
-});
-
-test("quietly it is the invite alone", () => {
-  expect(inviteUrl(facts)).toBe("http://127.0.0.1:5050/rooms/ABC234");
-  expect(inviteUrl(open)).toBe("http://192.168.1.5:5050/rooms/ABC234");
 });
 
 test("names cannot steer the terminal", () => {

@@ -42,11 +42,6 @@ export function upBanner(context: CliContext, facts: UpFacts): string {
 /** Rows of the line with the SHA-512 of the program, which follows the banner. */
 const digestRows = 3;
 
-/** The whole output of `up --quiet`: the invite URL. */
-export function inviteUrl({ hub, room }: UpFacts): string {
-  return `${hub.hubUrl}/rooms/${room.code}`;
-}
-
 /** The room, as the argument of a command on this machine. @param short - what suffices at the default hub */
 function localRoom({ localUrl, room }: UpFacts, short: string): string {
   return localUrl === defaultHubUrl ? short : ` ${localUrl}/rooms/${safe(room.code)}`;

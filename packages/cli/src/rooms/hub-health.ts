@@ -1,5 +1,5 @@
 import type { Invite } from "@roomhub/client";
-import { type HealthResponse, joinLine, timeoutSignal } from "@roomhub/protocol";
+import { type HealthResponse, isLoopbackHost, joinLine, timeoutSignal } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { safe } from "../terminal/text.ts";
 
@@ -11,7 +11,10 @@ export async function healthOf(
 ): Promise<HealthResponse | undefined> {
   try {
     const signal = timeoutSignal(context.world, timeoutMs);
-    return await context.createClient(hubUrl).health({ signal });
+    const health = await context.createClient(hubUrl).health({ signal });
+    // What a hub says of its own key is believed on this machine alone.
+    const said = isLoopbackHost(new URL(hubUrl).hostname) ? health.pin : undefined;
+    return { ...health, pin: (await context.pins.of(hubUrl)) ?? said };
   } catch {
     // What it would say is left out; another request of the command fails with the reason.
     return undefined;
@@ -26,8 +29,8 @@ export async function reportNewerHub(context: CliContext, invite: Invite): Promi
   const { hubUrl, room } = invite;
   const health = await healthOf(context, hubUrl, 3_000);
   if (health?.handout !== true || !isOlder(context.version, health.version)) return;
-  const { version } = health;
-  const line = joinLine({ hubUrl, isHandedOut: true }, room, version);
+  const { version, pin } = health;
+  const line = joinLine({ hubUrl, isHandedOut: true, pin }, room, version);
   context.stderr.write(
     `! The hub runs roomhub ${safe(version)}, this is ${context.version}; to use the hub's: ${line}\n`,
   );

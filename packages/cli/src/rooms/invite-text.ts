@@ -1,5 +1,12 @@
 import { stripVTControlCharacters } from "node:util";
-import { isForOthers, joinLine, pastedHub, type PastedHub, type Room } from "@roomhub/protocol";
+import {
+  inviteUrl,
+  isForOthers,
+  joinLine,
+  pastedHub,
+  type PastedHub,
+  type Room,
+} from "@roomhub/protocol";
 import { renderUnicodeCompact } from "uqr";
 import { canErase } from "../terminal/interactivity.ts";
 import type { CliContext, Terminal } from "../context.ts";
@@ -86,11 +93,13 @@ function pasteLines(
 function whereItIs({ hub, room, watchUrl }: ShownInvite): { url: string; lines: string[] } {
   const code = safe(room.code);
   const url = `${hub.hubUrl}/rooms/${code}`;
+  const invite = inviteUrl(hub, code);
   return {
-    url,
+    url: invite,
     lines: [
       `Code      ${code}`,
       `Page      ${url}`,
+      ...(invite === url ? [] : [`Invite    ${invite}`]),
       `Base URL  ${url}/v1`,
       ...(watchUrl === undefined ? [] : [`Watch     ${watchUrl}`]),
     ],
@@ -140,5 +149,5 @@ export async function pastedHubAt(context: CliContext, hubUrl: string): Promise<
 export function shareLine({ commandName }: CliContext, hub: PastedHub, roomCode: string): string {
   return isForOthers(hub.hubUrl)
     ? joinLine(hub, roomCode)
-    : `${commandName} join ${shellWord(`${hub.hubUrl}/rooms/${roomCode}`)}`;
+    : `${commandName} join ${shellWord(inviteUrl(hub, roomCode))}`;
 }

@@ -146,3 +146,25 @@ test.each([
   expect(await world.run("serve", ...args)).toBe(2);
   expect(world.stderr.text).toContain(message);
 });
+
+test("--tls seals a hub with a certificate of this user, and its invites pin the key", async () => {
+  const world = makeWorld();
+  const running = world.run("serve", "--lan", "--tls");
+  await vi.waitFor(() => expect(world.stderr.text).not.toBe(""));
+  world.stop();
+  expect(await running).toBe(0);
+  const pin = world.hubs[0]?.tls?.pin ?? "";
+  expect(pin).toMatch(/^sha256-[\w-]{43}$/);
+  expect(world.stderr.text).toContain("  http://192.168.1.5:5050  (eth0)\n");
+  expect(world.stderr.text).toContain(
+    `npx -y http://192.168.1.5:5050/roomhub.tgz join 'http://192.168.1.5:5050/rooms/CODE#pin=${pin}'`,
+  );
+});
+
+test("a certificate that cannot be used ends the command", async () => {
+  const ownCertificate = () => Promise.reject(new Error("the disk is full"));
+  const world = makeWorld({ ownCertificate });
+  expect(await world.run("serve", "--tls")).toBe(1);
+  expect(world.stderr.text).toContain("cannot be used: the disk is full");
+  expect(world.stderr.text).toContain("--tls-cert FILE --tls-key FILE");
+});

@@ -1,13 +1,17 @@
-import type { HubOptions } from "@roomhub/hub";
+import { createHash, X509Certificate } from "node:crypto";
+import type { CertificatePair, HubOptions } from "@roomhub/hub";
 import type { RunningHub } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
-import { UsageError } from "../exit-code.ts";
-import type { HubConfig } from "../hosting/hub-config.ts";
+import { CommandError, UsageError } from "../exit-code.ts";
+import { type HubConfig, isEphemeral } from "../hosting/hub-config.ts";
+import { reasonOf, safe } from "../terminal/text.ts";
 import { certificateFilesOf, followCertificate, readCertificate } from "./certificate-files.ts";
 
 /** How a hub that is started here serves HTTPS. */
 export interface LaunchedTls {
   options: NonNullable<HubOptions["tls"]>;
+  /** of the certificate that the hub begins with */
+  pin: string;
   /** host names of the certificate that are no patterns */
   names: string[];
   /** Whether clients that know an address of this machine may use it with HTTPS. */
@@ -26,19 +30,50 @@ export async function prepareTls(
 ): Promise<LaunchedTls | undefined> {
   const only = settings.tlsOnly.value === true;
   const files = certificateFilesOf(settings.tlsCert.value, settings.tlsKey.value);
-  if (files === undefined) {
-    if (!only) return undefined;
-    throw new UsageError("--tls-only needs a certificate: --tls-cert FILE --tls-key FILE");
-  }
+  if (files === undefined) return sealed(context, { settings }, only);
   const certificate = await readCertificate(context, files);
   const { facts } = certificate;
   return {
     options: { ...certificate.pair, only },
+    pin: pinOf(facts),
     names: namesOf(facts.subjectAltName),
     isFor: (address) => only || facts.checkIP(address) !== undefined,
     follow: (hub) =>
       followCertificate(context, files, certificate, ({ pair }) => hub.replaceCertificate(pair)),
   };
+}
+
+/** With a certificate that the hub signs itself: invites say its key, in place of an authority. */
+async function sealed(
+  context: CliContext,
+  config: Pick<HubConfig, "settings">,
+  only: boolean,
+): Promise<LaunchedTls | undefined> {
+  if (config.settings.tls.value !== true) {
+    if (!only) return undefined;
+    throw new UsageError("--tls-only needs a certificate: --tls, or --tls-cert and --tls-key");
+  }
+  const pair = await ownCertificate(context, isEphemeral(config));
+  const pin = pinOf(new X509Certificate(pair.cert));
+  const [names, isFor, follow] = [[], () => only, () => () => {}];
+  return { options: { ...pair, pin, only }, pin, names, isFor, follow };
+}
+
+async function ownCertificate(context: CliContext, isEphemeral: boolean): Promise<CertificatePair> {
+  try {
+    return await context.ownCertificate([context.hostName], isEphemeral);
+  } catch (error) {
+    throw new CommandError(
+      `The certificate of this user's hubs cannot be used: ${safe(reasonOf(error))}`,
+      "name another: --tls-cert FILE --tls-key FILE",
+    );
+  }
+}
+
+/** What invites pin: the SHA-256 of the public key, in base64url. */
+function pinOf({ publicKey }: X509Certificate): string {
+  const key = publicKey.export({ type: "spki", format: "der" });
+  return `sha256-${createHash("sha256").update(key).digest("base64url")}`;
 }
 
 /** @param text - as Node lists them: `DNS:hub.example.org, IP Address:10.0.0.7` */

@@ -63,6 +63,8 @@ export interface HealthState {
   timestamp: string;
   /** It hands out its program. */
   handout: boolean;
+  /** the key that invites pin */
+  pin: string | undefined;
 }
 
 export type RouteResponse = { status: number } & ({ body: unknown } | { json: Buffer });

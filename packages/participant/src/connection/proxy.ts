@@ -1,11 +1,34 @@
+import {
+  type Fetch,
+  pinIn,
+  pinnedAgent,
+  pinnedFetch,
+  pinnedHostOf,
+  pinnedTls,
+  verifyPinned,
+} from "@roomhub/client";
 import { isLoopbackHost } from "@roomhub/protocol";
 import { type Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import { HttpsProxyAgent } from "https-proxy-agent";
 import { request as httpsRequest } from "node:https";
-import type { Fetch } from "@roomhub/client";
+import { isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 
 /** The environment with `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in upper or lower case. */
 export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
+
+/** A hub that must have a certain key, and has it proved before anything is sent. */
+export interface PinnedHub {
+  /** with its port */
+  host: string;
+  pin: string;
+}
+
+/** @param hubUrl - as it is given, perhaps with `#pin=sha256-…` @throws InvalidHubUrlError */
+export function pinnedHubOf(hubUrl: string): PinnedHub | undefined {
+  const pin = pinIn(hubUrl);
+  return pin === undefined ? undefined : { host: pinnedHostOf(hubUrl), pin };
+}
 
 /**
  * The proxy for a URL, or undefined for a direct connection. Loopback is always direct, as in Go.
@@ -26,6 +49,41 @@ export function proxyUrlFor(url: URL, env: ProxyEnvironment): string | undefined
   }
   return proxy.includes("://") ? proxy : `http://${proxy}`;
 }
+
+/** What a dial needs: the proxy in between, and the proof of the hub's key. */
+export function dialAgentFor(
+  url: URL,
+  env: ProxyEnvironment,
+  pinned: PinnedHub | undefined,
+  signal?: AbortSignal,
+): Agent | undefined {
+  if (pinned?.host !== url.host) return proxyAgentFor(url, env, signal);
+  const proxy = proxyUrlFor(url, env);
+  if (proxy === undefined) return pinnedAgent(pinned.pin) as Agent;
+  return new PinnedProxyAgent(pinned.pin, proxy, signal === undefined ? {} : { signal });
+}
+
+/** TLS inside the connection through the proxy: the proxy sees nothing of it. */
+class PinnedProxyAgent extends HttpsProxyAgent<string> {
+  readonly #pin: string;
+
+  constructor(pin: string, ...proxy: ConstructorParameters<typeof HttpsProxyAgent<string>>) {
+    super(...proxy);
+    this.#pin = pin;
+  }
+
+  override async connect(...[request, options]: ConnectArguments): Promise<Socket> {
+    const plain = { ...options, secureEndpoint: false } as typeof options;
+    const socket = await super.connect(request, plain);
+    const host = options.host ?? "";
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    const secured = connectTls({ ...pinnedTls, ...name, ALPNProtocols: ["http/1.1"], socket });
+    await verifyPinned(secured, this.#pin);
+    return secured;
+  }
+}
+
+type ConnectArguments = Parameters<HttpsProxyAgent<string>["connect"]>;
 
 /**
  * Connects through the proxy with CONNECT, also for http and ws: proxies relay WebSockets only that way.
@@ -58,10 +116,16 @@ const maxBodyBytes = 1024 * 1024;
  * `fetch` for calls to the hub through the proxy in the environment, which Node.js reads only with a start-up flag.
  * Without a proxy, it is the global `fetch`.
  */
-export function createProxyFetch(env: ProxyEnvironment): Fetch {
+export function createProxyFetch(env: ProxyEnvironment, pinned?: PinnedHub): Fetch {
+  const sendPinned = pinned === undefined ? undefined : pinnedFetch(pinned.pin);
   return (url, init) => {
     const target = new URL(url);
-    const agent = proxyAgentFor(target, env, init.signal ?? undefined);
+    const isProxied = proxyUrlFor(target, env) !== undefined;
+    if (sendPinned !== undefined && target.host === pinned?.host && !isProxied)
+      return sendPinned(url, init);
+    const agent = isProxied
+      ? dialAgentFor(target, env, pinned, init.signal ?? undefined)
+      : undefined;
     if (agent === undefined) return fetch(url, init);
     return new Promise((resolve, reject) => {
       const send = target.protocol === "https:" ? httpsRequest : httpRequest;

@@ -84,8 +84,10 @@ export class Registration {
     const refusal = this.fence.refusalOf(joined.homeEpoch);
     if (refusal !== undefined) throw new StaleHomeError(`the hub at ${client.hubUrl} ${refusal}`);
     const { participantToken: token } = joined;
-    const { room, joinRequest } = this.#settings;
+    const { room, joinRequest, pinned } = this.#settings;
     const tunnelUrl = tunnelUrlOf(client.hubUrl, joined.tunnel.url, room, joinRequest.id);
+    if (pinned !== undefined && tunnelUrl.protocol !== "wss:")
+      throw new Error(`the hub has a pin, and announced a tunnel without TLS: ${tunnelUrl.origin}`);
     const leadsToSession = this.hasHome || tunnelUrl.href === this.#tunnelUrl?.href;
     this.#keepsSession = token === this.#token && leadsToSession;
     this.#token = token;
@@ -136,8 +138,8 @@ export class Registration {
   }
 
   #clientOf(hubUrl: string): RoomhubClient {
-    const { env, timing, world, key } = this.#settings;
-    const send = createProxyFetch(env);
+    const { env, pinned, timing, world, key } = this.#settings;
+    const send = createProxyFetch(env, pinned);
     return new RoomhubClient({
       ...{ hubUrl, world, key },
       timeoutMs: timing.hubCallMs,

@@ -1,4 +1,10 @@
-import { HOME_EPOCH_HEADER, PIPE_HEADER, type Timer, type World } from "@roomhub/protocol";
+import {
+  certificateProblem,
+  HOME_EPOCH_HEADER,
+  PIPE_HEADER,
+  type Timer,
+  type World,
+} from "@roomhub/protocol";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { networkInterfaces } from "node:os";
 import {
@@ -15,7 +21,7 @@ import {
 import { WebSocket } from "ws";
 import { DialCourse, type DialCourseOptions, type DialStop } from "./dial-course.ts";
 import { judgeClose, judgeUpgrade, retry, stale, type Verdict } from "./hub-verdict.ts";
-import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
+import { dialAgentFor, type PinnedHub, type ProxyEnvironment } from "./proxy.ts";
 import { maskOptions, type TunnelMask } from "./tunnel-mask.ts";
 import type { ParticipantTiming } from "../timing.ts";
 
@@ -29,6 +35,7 @@ export interface TunnelConnectionOptions extends DialCourseOptions {
   resumesOnly?: boolean;
   world: World;
   env: ProxyEnvironment;
+  pinned: PinnedHub | undefined;
   mask: TunnelMask;
   timing: Pick<ParticipantTiming, "dialMs" | "clusterDialMs" | "wakePongMs" | "resumePongMs">;
   /** Limits the dial until the hub's machine, or a proxy, has accepted the connection. */
@@ -173,11 +180,11 @@ export class TunnelConnection {
   }
 
   #connect({ url, isPiped }: DialStop): void {
-    const { token, env, mask, resumes, fence } = this.#options;
+    const { token, env, pinned, mask, resumes, fence } = this.#options;
     this.#startTimers(url);
     const sessionId = resumes?.resumeId;
     try {
-      const agent = proxyAgentFor(url, env, this.#dial.signal);
+      const agent = dialAgentFor(url, env, pinned, this.#dial.signal);
       const socket = new WebSocket(url, TUNNEL_SUBPROTOCOL, {
         ...WS_LIMITS,
         ...maskOptions(url, mask),
@@ -203,7 +210,7 @@ export class TunnelConnection {
       socket.on("error", (error) => {
         if (this.#phase.kind === "dialling" && this.#socket === socket)
           this.#fail({
-            ...retry(`no tunnel to ${url.host}: ${error.message}`),
+            ...retry(`no tunnel to ${url.host}: ${problemOf(error)}`),
             isRefused: "code" in error && error.code === "ECONNREFUSED",
           });
       });
@@ -413,4 +420,9 @@ export function hasAddress(interfaces: Interfaces, localAddress: string): boolea
   return Object.values(interfaces).some((infos = []) =>
     infos.some(({ address }) => address === wanted),
   );
+}
+
+function problemOf(error: Error): string {
+  const certificate = certificateProblem(error);
+  return certificate === undefined ? error.message : `it ${certificate.problem}`;
 }

@@ -7,7 +7,15 @@ import { TunnelConnection, type TunnelConnectionOptions } from "./tunnel-connect
 
 export interface TunnelSessionOptions extends Pick<
   TunnelConnectionOptions,
-  "env" | "mask" | "world" | "maxStreams" | "capabilities" | "status" | "onRequest" | "onFault"
+  | "env"
+  | "pinned"
+  | "mask"
+  | "world"
+  | "maxStreams"
+  | "capabilities"
+  | "status"
+  | "onRequest"
+  | "onFault"
 > {
   /** ms, on a clock that counts the time that this machine slept */
   nowMs: () => number;

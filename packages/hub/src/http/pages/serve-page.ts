@@ -26,7 +26,11 @@ export async function servePage(
   const origin = peers.originOf(request);
   const facts: PageFacts = {
     origin,
-    hub: pastedHub(origin, { url: sharedUrl(), handout: handedOut !== undefined }),
+    hub: pastedHub(origin, {
+      url: sharedUrl(),
+      handout: handedOut !== undefined,
+      pin: health().pin,
+    }),
     version: health().version,
     isForOperator: operations.roomCreators === "host",
     sha512: handedOut?.sha512,

@@ -1,0 +1,127 @@
+import {
+  type Fetch,
+  InvalidHubUrlError,
+  normaliseHubUrl,
+  pinIn,
+  pinnedFetch,
+  pinnedHostOf,
+  withTls,
+} from "@roomhub/client";
+import type { CliContext, OutsideContext } from "../context.ts";
+import { forgetToken } from "../sharing/saved-secrets.ts";
+import { reasonOf, safe } from "../terminal/text.ts";
+
+/** What a saved pin belongs to: a hub has one. */
+const own = "pin";
+
+interface Pinned {
+  pin: string;
+  send: Fetch;
+  /** of the invite that this command was given; saved once the hub has shown that it has the key */
+  isNew: boolean;
+}
+
+/**
+ * The keys of hubs: of the invites that this command was given, and of earlier ones. Commands know nothing of them: every
+ * request passes {@link Pins.fetch}, and a hub whose key is known gets none over another connection.
+ */
+export class Pins {
+  readonly #context: OutsideContext;
+  /** by host and port */
+  readonly #pins = new Map<string, Pinned>();
+  #saved: Promise<void> | undefined;
+
+  constructor(context: OutsideContext) {
+    this.#context = context;
+  }
+
+  /** @param texts - arguments, of which some are invites @throws InvalidHubUrlError for a pin that is not whole */
+  takeFrom(texts: readonly string[]): void {
+    // A text with a space is no invite, but perhaps a prompt about one.
+    for (const text of texts.filter((each) => !/\s/.test(each))) {
+      const pin = pinIn(text);
+      if (pin !== undefined) this.#set(pinnedHostOf(hubUrlIn(text)), pin, true);
+    }
+  }
+
+  require(url: string, pin: string): void {
+    this.#set(pinnedHostOf(url), pin, false);
+  }
+
+  async of(url: string): Promise<string | undefined> {
+    return (await this.#find(url))?.pin;
+  }
+
+  /** The URL of a hub, with its pin for who reads it there. */
+  async withPin(hubUrl: string): Promise<string> {
+    const pin = await this.of(hubUrl);
+    return pin === undefined ? hubUrl : `${withTls(hubUrl)}#pin=${pin}`;
+  }
+
+  /** Sends a request to a hub whose key is known over a connection that proves it. */
+  readonly fetch: Fetch = async (url, init) => {
+    const pinned = await this.#find(url);
+    if (pinned === undefined) return this.#context.fetch(url, init);
+    const response = await pinned.send(url, init);
+    if (pinned.isNew) {
+      pinned.isNew = false;
+      await this.#keep(pinnedHostOf(url), pinned.pin);
+    }
+    return response;
+  };
+
+  async #find(url: string): Promise<Pinned | undefined> {
+    this.#saved ??= this.#load();
+    await this.#saved;
+    return this.#pins.get(pinnedHostOf(url));
+  }
+
+  async #load(): Promise<void> {
+    for (const { host, pin } of await savedPins(this.#context))
+      if (!this.#pins.has(host)) this.#set(host, pin, false);
+  }
+
+  #set(host: string, pin: string, isNew: boolean): void {
+    this.#pins.set(host, { pin, send: pinnedFetch(pin), isNew });
+  }
+
+  async #keep(host: string, pin: string): Promise<void> {
+    try {
+      const before = (await savedPins(this.#context)).find((one) => one.host === host);
+      if (before?.pin === pin) return;
+      const tokens = await this.#context.savedTokens("pins");
+      await tokens.save({ hubUrl: host, room: "", id: own, token: pin });
+      if (before === undefined) return;
+      this.#context.stderr.write(
+        `The invite replaces the key of ${safe(host)}: ${safe(before.pin)} before, ${pin} now\n`,
+      );
+    } catch (error) {
+      this.#context.stderr.write(
+        `! The key of ${safe(host)} could not be saved: ${safe(reasonOf(error))}\n`,
+      );
+    }
+  }
+}
+
+/** @throws InvalidHubUrlError when there is no hub that the pin could belong to */
+function hubUrlIn(text: string): string {
+  const named = text.replace(/^--[\w-]+=/, "");
+  if (/^[^/.:]+#/.test(named))
+    throw new InvalidHubUrlError("A pin belongs to the URL of a hub; give the whole invite");
+  return normaliseHubUrl(named);
+}
+
+/** @throws Error when they cannot be read: a connection would not be as safe as it was */
+export async function savedPins(
+  context: Pick<CliContext, "savedTokens">,
+): Promise<{ host: string; pin: string }[]> {
+  const saved = await (await context.savedTokens("pins")).find(own);
+  return saved.map(({ hubUrl: host, token: pin }) => ({ host, pin }));
+}
+
+export async function forgetPin(
+  context: Pick<CliContext, "savedTokens">,
+  host: string,
+): Promise<void> {
+  await forgetToken(await context.savedTokens("pins"), own, { hubUrl: host, room: "" });
+}
