@@ -161,8 +161,7 @@ function readEndpointOptions(
     throw new ParticipantError("invalid_endpoint", `The endpoint ${checked.reason}.`);
   const authHeaders = readHeaders(options.authHeaders);
   return {
-    hubUrl: options.hubUrl,
-    pinned: pinnedHubOf(options.hubUrl),
+    ...{ hubUrl: options.hubUrl, pinned: pinnedHubOf(options.hubUrl) },
     room: normaliseRoomCode(options.room),
     joinRequest: {
       id,
