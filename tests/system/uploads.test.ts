@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
 import { join, joinDirect, joinTunnel, PATHS } from "../support/hub/joining.ts";
+import { type ClusterHub, startCluster } from "../support/hub/start-cluster.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { type ReceivedForm, startUploadServer } from "../support/providers/upload-server.ts";
 import { until } from "../support/waiting.ts";
@@ -31,7 +32,7 @@ interface Sending {
 }
 
 /** A client that sends a form as the test says. @param length - left out: in chunks */
-function open(hub: TestHub, code: string, length?: number): Sending {
+function open(hub: Pick<TestHub, "url">, code: string, length?: number): Sending {
   const {
     promise: response,
     resolve,
@@ -355,5 +356,31 @@ describe("a form", () => {
       sha256(first.received),
       sha256(second.received),
     ]);
+  });
+
+  test("streams through another hub to the home of its room, and ends there with its client", async () => {
+    await using server = await startUploadServer();
+    await using cluster = await startCluster(2);
+    const [home, entry] = cluster.hubs as [ClusterHub, ClusterHub];
+    const code = await home.createRoom();
+    await joinDirect(home, code, { model: "m", endpoint: server.url });
+    await cluster.linked();
+    const { sent, received } = aForm(3 * mib);
+    const sending = open(entry, code, sent.length);
+    sending.write(sent.subarray(0, mib));
+    await untilForm(server, "the beginning", (one) => (one?.bytes ?? 0) > mib / 2);
+    sending.write(sent.subarray(mib));
+    sending.end();
+    expect(await sending.response).toMatchObject({ status: 200 });
+    expect(server.forms[0]?.hash()).toBe(sha256(received));
+    const leaving = open(entry, code, sent.length);
+    leaving.write(sent.subarray(0, mib));
+    await until(
+      "the second",
+      () => server.forms[1],
+      (one) => (one?.bytes ?? 0) > mib / 2,
+    );
+    leaving.destroy();
+    await untilForm(server, "the end", (one) => one?.state === "broken");
   });
 });
