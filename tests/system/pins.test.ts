@@ -3,6 +3,7 @@ import { HubUnreachableError, openAIOptions, openRoom, RoomhubClient } from "@ro
 import { createParticipant, type ParticipantNotice } from "@roomhub/participant";
 import OpenAI from "openai";
 import { describe, expect, test, vi } from "vitest";
+import { thisMachine } from "../../packages/cli/src/doctor/machine.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { type Middle, startMiddle } from "../support/hub/middle.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
@@ -137,6 +138,18 @@ describe("an attacker with a certificate between a client and its hub", () => {
     }, 20_000);
     await agent.close();
     expectSealed(middle);
+  });
+
+  test("reads nothing of doctor's handshake, which an honest network passes on", async () => {
+    await using sealed = await startSealed();
+    const url = new URL(
+      `${sealed.url("https")}/v1/rooms/${sealed.code}/participants/doctor/tunnel`,
+    );
+    const handshake = () => thisMachine({}).handshake(url, pin, AbortSignal.timeout(10_000));
+    expect((await handshake()).body).toContain("participant_not_found");
+    sealed.middle.mode = "attacking";
+    await expect(handshake()).rejects.toThrow(`expected ${pin}, found sha256-`);
+    expectSealed(sealed.middle);
   });
 
   test("gets nothing from a client that trusts its authority", async () => {

@@ -12,4 +12,4 @@ export type { FunctionParticipantOptions, ParticipantOptions } from "./options.t
 export { ParticipantError } from "./notice.ts";
 export { createParticipant, type Participant, type ParticipantState } from "./participant.ts";
 export type { ParticipantTiming } from "./timing.ts";
-export { proxyAgentFor, type ProxyEnvironment, proxyUrlFor } from "./connection/proxy.ts";
+export { dialAgentFor, type ProxyEnvironment, proxyUrlFor } from "./connection/proxy.ts";

@@ -20,8 +20,12 @@ export interface Machine {
   reach(host: string, port: number, signal: AbortSignal): Promise<string>;
   /** The proxy an agent would use for this URL; undefined for none. */
   proxyFor(url: URL): Promise<string | undefined>;
-  /** Sends an agent's WebSocket handshake without a token, through the proxy that applies, and returns any response. */
-  handshake(url: URL, signal: AbortSignal): Promise<HandshakeResponse>;
+  /**
+   * Sends an agent's WebSocket handshake without a token, through the proxy that applies, and returns any response.
+   *
+   * @param pin - of the key that the hub must prove to have; undefined for one that authorities vouch for
+   */
+  handshake(url: URL, pin: string | undefined, signal: AbortSignal): Promise<HandshakeResponse>;
 }
 
 const maxBodyBytes = 64 * 1024;
@@ -37,7 +41,7 @@ export function thisMachine(env: Environment): Machine {
       const { proxyUrlFor } = await import("@roomhub/participant");
       return proxyUrlFor(url, env);
     },
-    handshake: (url, signal) => handshake(url, env, signal),
+    handshake: (url, pin, signal) => handshake(url, pin, env, signal),
   };
 }
 
@@ -60,11 +64,12 @@ function reach(host: string, port: number, signal: AbortSignal): Promise<string>
 
 async function handshake(
   url: URL,
+  pin: string | undefined,
   env: Environment,
   signal: AbortSignal,
 ): Promise<HandshakeResponse> {
-  const { proxyAgentFor } = await import("@roomhub/participant");
-  const agent = proxyAgentFor(url, env);
+  const { dialAgentFor } = await import("@roomhub/participant");
+  const agent = dialAgentFor(url, env, pin === undefined ? undefined : { host: url.host, pin });
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const request = send(url, {

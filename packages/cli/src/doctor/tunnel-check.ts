@@ -13,12 +13,12 @@ export const tunnelCheck: Check = {
   name: "tunnel",
   waitsFor: "the response to a WebSocket handshake",
   timeoutMs: 5_000,
-  async run({ hubUrl, health, room, machine }, signal) {
+  async run({ hubUrl, health, room, machine, context }, signal) {
     if (health === undefined) return skipped("needs the hub");
     const code = room?.code ?? noParticipant.room;
     const url = new URL(`${hubUrl}/v1/rooms/${code}/participants/${noParticipant.id}/tunnel`);
     try {
-      return judge(await machine.handshake(url, signal));
+      return judge(await machine.handshake(url, await context.pins.of(hubUrl), signal));
     } catch (error) {
       signal.throwIfAborted();
       throw new HubUnreachableError(hubUrl, error);

@@ -91,11 +91,7 @@ type ConnectArguments = Parameters<HttpsProxyAgent<string>["connect"]>;
  * @param signal - ends the connection to the proxy; the only way to do so before the proxy has responded to CONNECT
  * @throws TypeError when the environment's value is not a URL
  */
-export function proxyAgentFor(
-  url: URL,
-  env: ProxyEnvironment,
-  signal?: AbortSignal,
-): Agent | undefined {
+function proxyAgentFor(url: URL, env: ProxyEnvironment, signal?: AbortSignal): Agent | undefined {
   const proxy = proxyUrlFor(url, env);
   if (proxy === undefined) return undefined;
   return new HttpsProxyAgent(proxy, signal === undefined ? {} : { signal });
