@@ -68,9 +68,9 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
     this.#reader = this.#newReader();
   }
 
-  get isBodyTaken(): boolean {
-    const socket = this.#socket?.socket;
-    return this.#request.body === "streamed" && socket?.writableLength === 0;
+  get isBodyTaken(): boolean | undefined {
+    if (this.#request.body !== "streamed") return undefined;
+    return this.#socket?.socket.writableLength === 0;
   }
 
   get isAccepted(): boolean {

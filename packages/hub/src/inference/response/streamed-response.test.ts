@@ -39,7 +39,11 @@ describe("an end", () => {
       finished.slice(0, -1),
       `${finished.slice(0, -1)}\n\ndata: [DONE]\n\n`,
     ],
-    ["without the blank line of [DONE] adds nothing", over.slice(0, -1), over.slice(0, -1)],
+    [
+      "without the blank line of [DONE] closes the event",
+      over.slice(0, -1),
+      `${over.slice(0, -1)}\n\n`,
+    ],
   ])("%s", (_title, text, sent) => {
     const { client, response } = streamed(text);
     expect(response.end(1_000, ignored)).toEqual({ kind: "handing-over" });

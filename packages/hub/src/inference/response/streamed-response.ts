@@ -162,7 +162,7 @@ export class StreamedResponse {
   }
 
   #complete({ hasDone, isMidEvent }: StreamVerdict, onHandedOver: () => void): void {
-    if (isMidEvent && !hasDone) this.#writer.write("\n\n");
+    if (isMidEvent) this.#writer.write("\n\n");
     if (this.#settings.marker === "chat" && !hasDone) this.#writer.write("data: [DONE]\n\n");
     this.#writer.finish();
     this.#writer.client.end(onHandedOver);
