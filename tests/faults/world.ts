@@ -330,7 +330,7 @@ export class World implements AsyncDisposable {
     }
     await this.children.endAll();
     for (const part of this.#parts.toReversed()) await part[Symbol.asyncDispose]();
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
 
   async #startHub(port: string): Promise<void> {
