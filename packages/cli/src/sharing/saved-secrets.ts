@@ -87,7 +87,7 @@ const secretForm = /^[\w-]{43}$/;
  * @returns 43 characters of base64url; rejects when the file can neither be read nor created
  */
 export async function machineSecret(path: string, baseUrl: string): Promise<string> {
-  const key = (await readSecret(path)) ?? (await createSecret(path));
+  const key = await madeOnce(path, secrets);
   return createHmac("sha256", key).update(baseUrl).digest("base64url");
 }
 
@@ -96,22 +96,46 @@ export async function machineSecret(path: string, baseUrl: string): Promise<stri
  *
  * @param path - of that file; created with its folder at the first use
  */
-export async function operatorSecret(path: string): Promise<string> {
-  return (await readSecret(path)) ?? createSecret(path);
+export function operatorSecret(path: string): Promise<string> {
+  return madeOnce(path, secrets);
 }
 
-async function createSecret(path: string): Promise<string> {
+/** The content of a file that the first of several processes makes. */
+export interface FileMadeOnce<Value> {
+  /** such as `a secret of 43 characters` */
+  what: string;
+  make: () => string;
+  /** @returns undefined for any other text */
+  read: (text: string) => Value | undefined;
+}
+
+const secrets: FileMadeOnce<string> = {
+  what: "a secret of 43 characters",
+  make: () => Buffer.from(systemWorld.randomBytes(32)).toString("base64url"),
+  read: (text) => (secretForm.test(text) ? text : undefined),
+};
+
+/**
+ * Reads a file that only this user can read, and makes it where there is none.
+ *
+ * @throws Error when it can neither be read nor created, or has something else in it
+ */
+export async function madeOnce<Value>(path: string, file: FileMadeOnce<Value>): Promise<Value> {
+  const kept = await readKept(path, file);
+  if (kept !== undefined) return kept;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const secret = Buffer.from(systemWorld.randomBytes(32)).toString("base64url");
-  if (await createFile(path, secret, `${path}.`, { flush: true })) return secret;
-  // Another process was faster.
-  const other = await readSecret(path);
-  if (other === undefined) throw new Error(`${path} cannot be created`);
-  return other;
+  await createFile(path, file.make(), `${path}.`, { flush: true });
+  // Another process may have been faster.
+  const made = await readKept(path, file);
+  if (made === undefined) throw new Error(`${path} cannot be created`);
+  return made;
 }
 
 /** @returns undefined for a missing file */
-async function readSecret(path: string): Promise<string | undefined> {
+async function readKept<Value>(
+  path: string,
+  { what, read }: FileMadeOnce<Value>,
+): Promise<Value | undefined> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
@@ -119,6 +143,7 @@ async function readSecret(path: string): Promise<string | undefined> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
-  if (secretForm.test(text)) return text;
-  throw new Error(`${path} does not contain a secret of 43 characters. Remove it.`);
+  const value = read(text);
+  if (value === undefined) throw new Error(`${path} does not contain ${what}. Remove it.`);
+  return value;
 }

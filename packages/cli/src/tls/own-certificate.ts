@@ -1,7 +1,6 @@
-import { mkdir, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
-import { type CertificatePair, createFile } from "@roomhub/hub";
+import type { CertificatePair } from "@roomhub/hub";
 import { systemWorld } from "@roomhub/protocol";
+import { madeOnce } from "../sharing/saved-secrets.ts";
 import { makeCertificate } from "./make-certificate.ts";
 
 const dayMs = 86_400_000;
@@ -26,32 +25,18 @@ export function newCertificate(names: readonly string[]): CertificatePair {
  * @param path - created with its folder at the first use
  * @throws Error when the file can neither be read nor created, or has something else in it
  */
-export async function certificateIn(
-  path: string,
-  names: readonly string[],
-): Promise<CertificatePair> {
-  const kept = await readPair(path);
-  if (kept !== undefined) return kept;
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const { cert, key } = newCertificate(names);
-  if (await createFile(path, cert + key, `${path}.`, { flush: true })) return { cert, key };
-  const other = await readPair(path);
-  if (other === undefined) throw new Error(`${path} cannot be created`);
-  return other;
-}
-
-async function readPair(path: string): Promise<CertificatePair | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-  const [cert, key] = ["CERTIFICATE", "PRIVATE KEY"].map(
-    (what) => new RegExp(`-----BEGIN ${what}-----[^-]+-----END ${what}-----\n`).exec(text)?.[0],
-  );
-  if (cert === undefined || key === undefined)
-    throw new Error(`${path} does not contain a certificate and its key. Remove it.`);
-  return { cert, key };
+export function certificateIn(path: string, names: readonly string[]): Promise<CertificatePair> {
+  return madeOnce(path, {
+    what: "a certificate and its key",
+    make() {
+      const { cert, key } = newCertificate(names);
+      return cert + key;
+    },
+    read(text) {
+      const [cert, key] = ["CERTIFICATE", "PRIVATE KEY"].map(
+        (what) => new RegExp(`-----BEGIN ${what}-----[^-]+-----END ${what}-----\n`).exec(text)?.[0],
+      );
+      return cert === undefined || key === undefined ? undefined : { cert, key };
+    },
+  });
 }
