@@ -291,6 +291,18 @@ describe("the handshake", () => {
     expect(textOf(await client.turn(turn))).toBe("to be or not");
   });
 
+  test("has the priority of its header in all turns, and does not forward it", async () => {
+    await using room = await openResponsesRoom();
+    await using client = await room.open({ "x-roomhub-priority": "batch" });
+    for (const input of ["one", "two"]) {
+      await client.turn({ ...turn, input });
+      expect((await room.events.next("llm.complete")).data["priority"]).toBe("batch");
+    }
+    for (const { headers } of room.provider.requests) {
+      expect(headers).not.toHaveProperty("x-roomhub-priority");
+    }
+  });
+
   test("is 426 without an upgrade", async () => {
     await using room = await openResponsesRoom();
     const answer = await fetch(room.url);

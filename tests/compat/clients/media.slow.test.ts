@@ -86,7 +86,7 @@ describe.each(PATHS)("over %s", (path) => {
     test("has an error of its own for a model that is not there, and for a form without one", async () => {
       const file = await toFile(SOUND, "a.wav");
       const { transcriptions } = openai().audio;
-      await expect(transcriptions.create({ file, model: "nobody" })).rejects.toMatchObject({
+      await expect(transcriptions.create({ file, model: "missing" })).rejects.toMatchObject({
         ...{ status: 404, code: "model_not_found" },
       });
       await expect(transcriptions.create({ file, model: "" })).rejects.toMatchObject({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Participant } from "../participant.ts";
+import type { Room } from "../room.ts";
 import { aParticipant, aRoom } from "../room.fixture.ts";
 import { Machines } from "../slots.ts";
 import { SpareSlots } from "./spare-slots.ts";
@@ -13,18 +14,18 @@ function onOneMachine(): { here: Participant; elsewhere: Participant } {
   return { here, elsewhere };
 }
 
+function isSpare(room: Room, one: Participant, time = "1970-01-01T00:00:00Z"): boolean {
+  const wallMs = () => Date.parse(time);
+  return new SpareSlots(room, () => 0, wallMs).has(one);
+}
+
 describe("a machine that rooms share", () => {
   test("has no slot for a batch while an interactive request of another room waits for it", () => {
     const { here, elsewhere } = onOneMachine();
-    const isSpare = () =>
-      new SpareSlots(
-        aRoom(here),
-        () => 0,
-        () => 0,
-      ).has(here);
-    expect(isSpare()).toBe(true);
+    const room = aRoom(here);
+    expect(isSpare(room, here)).toBe(true);
     elsewhere.load.queued = 1;
-    expect(isSpare()).toBe(false);
+    expect(isSpare(room, here)).toBe(false);
   });
 
   test("keeps a slot of its own in a room that is interactive", () => {
@@ -34,37 +35,16 @@ describe("a machine that rooms share", () => {
     const room = aRoom(here);
     room.placing.lastInteractiveMs = 0;
     machine.batch = machine.limit - 2;
-    expect(
-      new SpareSlots(
-        room,
-        () => 0,
-        () => 0,
-      ).has(here),
-    ).toBe(true);
+    expect(isSpare(room, here)).toBe(true);
     machine.batch = machine.limit - 1;
-    expect(
-      new SpareSlots(
-        room,
-        () => 0,
-        () => 0,
-      ).has(here),
-    ).toBe(false);
+    expect(isSpare(room, here)).toBe(false);
   });
 });
 
 test("a participant serves batches in the hours of its own time zone, or never", () => {
-  const room = (batches: Participant["batches"]) => aRoom(aParticipant({ id: "ana", batches }));
   const at = (time: string, batches: Participant["batches"]) => {
-    const it = room(batches);
-    const [ana] = it.participants.values();
-    return (
-      ana !== undefined &&
-      new SpareSlots(
-        it,
-        () => 0,
-        () => Date.parse(time),
-      ).has(ana)
-    );
+    const ana = aParticipant({ id: "ana", batches });
+    return isSpare(aRoom(ana), ana, time);
   };
   const night = { hours: "22-7", timeZone: "Europe/Berlin" };
   expect(at("2026-07-01T19:59:59Z", night)).toBe(false);

@@ -64,6 +64,12 @@ describe("what is read", () => {
     expect(read('{"model":"a","stream":true,"stream":false}').isStream).toBe(false);
     expect(read('{"model":"a","x":{"stream":true}}').isStream).toBe(false);
   });
+
+  test("the last of two service tiers decides whether it is flex", () => {
+    expect(read('{"model":"a","service_tier":"auto","service_tier":"flex"}').isFlex).toBe(true);
+    expect(read('{"model":"a","service_tier":"flex","service_tier":"auto"}').isFlex).toBe(false);
+    expect(read('{"model":"a","x":{"service_tier":"flex"}}').isFlex).toBe(false);
+  });
 });
 
 describe("the answer a request goes on from", () => {
