@@ -16,6 +16,8 @@ import type {
   StoredRoom,
 } from "@roomhub/hub";
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
+import type { Door, DoorOptions } from "./door/door.ts";
+import type { OpenDoors } from "./door/open-doors.ts";
 import { allowHeapGrowth } from "./heap-growth.ts";
 import { findLanAddresses, type LanAddress } from "./hosting/network-addresses.ts";
 import type { LocalServer } from "./local-server.ts";
@@ -145,10 +147,10 @@ export async function* importRooms(
 /**
  * Tokens beside the state files of this user's hubs: of participants that were added from this machine, host tokens of rooms
  * that were created from it, keys of closed rooms, client keys of participants that serve their owner first; models that were
- * chosen in a folder, which is their id then; keys of hubs that invites pinned.
+ * chosen in a folder, which is their id then; keys of hubs that invites pinned; API keys of doors.
  */
 export async function savedTokens(
-  kind: "participants" | "hosts" | "keys" | "client-keys" | "chosen-models" | "pins",
+  kind: "participants" | "hosts" | "keys" | "client-keys" | "chosen-models" | "pins" | "doors",
 ): Promise<SavedTokens> {
   const { tokensIn } = await import("./sharing/saved-secrets.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), kind));
@@ -209,6 +211,19 @@ export async function sendMetrics(
 ): Promise<{ close: () => Promise<void> }> {
   const otlpSender = await import("./watch/metrics/otlp-sender.ts");
   return otlpSender.sendMetrics(options);
+}
+
+/** Opens a door to a room for the clients of this machine. */
+export async function openDoor(options: DoorOptions): Promise<Door> {
+  return (await import("./door/door.ts")).openDoor(options);
+}
+
+/** The doors of this user, in the runtime folder where there is one. */
+export async function openDoors(): Promise<OpenDoors> {
+  const { openDoorsIn } = await import("./door/open-doors.ts");
+  const runtime = process.env["XDG_RUNTIME_DIR"] ?? "";
+  const folder = runtime === "" ? dirname(await usualStatePath(0)) : join(runtime, "roomhub");
+  return openDoorsIn(join(folder, "open-doors"));
 }
 
 /** Serves the page that watches a room. */

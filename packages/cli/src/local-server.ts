@@ -10,6 +10,24 @@ export interface LocalServer {
 }
 
 /**
+ * @param port - undefined: the usual one, or any free one when that is in use
+ * @throws NodeJS.ErrnoException when the port cannot be opened
+ */
+export async function listenUsually(
+  server: Server,
+  host: string,
+  port: number | undefined,
+  usualPort: number,
+): Promise<LocalServer> {
+  try {
+    return await listen(server, host, port ?? usualPort);
+  } catch (error) {
+    if (port !== undefined || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    return listen(server, host, 0);
+  }
+}
+
+/**
  * @param port - 0 for any free one
  * @throws NodeJS.ErrnoException when the port cannot be opened
  */

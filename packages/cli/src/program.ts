@@ -107,6 +107,10 @@ const commandGroups: Record<string, Record<string, [description: string, LoadCom
       "print the variables that point OpenAI and Anthropic clients at a room",
       async () => (await import("./commands/env.ts")).addEnvCommand,
     ],
+    "open [room]": [
+      "give this machine's OpenAI clients a base URL for a room",
+      async () => (await import("./commands/open.ts")).addOpenCommand,
+    ],
     "models <room>": [
       "list the models that requests can name",
       async () => (await import("./commands/participants.ts")).addModelsCommand,

@@ -14,6 +14,8 @@ import type { MetricsSenderOptions } from "./watch/metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./watch/monitor/page-server.ts";
 import type { ProgramHost } from "./programs/program-host.ts";
 import type { SavedToken } from "./sharing/saved-secrets.ts";
+import type { DoorOptions } from "./door/door.ts";
+import { DoorOpenError, type OpenDoor } from "./door/open-doors.ts";
 import { runRoomhub } from "./program.ts";
 import { newCertificate } from "./tls/own-certificate.ts";
 import { Pins } from "./tls/pins.ts";
@@ -75,6 +77,12 @@ export interface TestWorld {
   clientKeys: SavedToken[];
   /** keys of hubs that invites pinned */
   pins: SavedToken[];
+  /** API keys of doors */
+  doorKeys: SavedToken[];
+  /** doors that are open */
+  doors: OpenDoor[];
+  /** doors that were opened here, also after they are closed */
+  openedDoors: DoorOptions[];
   /** models that were chosen for a folder */
   chosenModels: SavedToken[];
   /** pages that were served */
@@ -200,6 +208,9 @@ export function makeWorld(
     clientKeys: [],
     chosenModels: [],
     pins: [],
+    doors: [],
+    doorKeys: [],
+    openedDoors: [],
     questions,
     monitors: [],
     closedMonitors: 0,
@@ -287,6 +298,7 @@ export function makeWorld(
           "client-keys": world.clientKeys,
           "chosen-models": world.chosenModels,
           pins: world.pins,
+          doors: world.doorKeys,
         }[kind];
         return {
           save: async (saved) => void tokens.push(saved),
@@ -325,6 +337,26 @@ export function makeWorld(
           },
         };
       },
+      openDoor: async (options) => {
+        world.openedDoors.push(options);
+        return {
+          port: options.port ?? 5055,
+          running: () => 0,
+          drain: async () => {},
+          close: async () => {},
+        };
+      },
+      openDoors: async () => ({
+        list: async () => world.doors,
+        claim: async (room) => {
+          const open = world.doors.find((door) => door.room === room.room);
+          if (open !== undefined) throw new DoorOpenError(open, 77);
+          return {
+            publish: async (port) => void world.doors.push({ ...room, port }),
+            release: async () => void world.doors.splice(0),
+          };
+        },
+      }),
       openRecording: ({ path }) => {
         throw new Error(`unexpected recording: ${path}`);
       },

@@ -1,4 +1,10 @@
+export { anthropicErrorBody } from "./anthropic-error.ts";
 export { createHub } from "./hub.ts";
+export type { PipeOutcome } from "./hop/exchange.ts";
+export { type Onward, passingHeaders } from "./hop/heads.ts";
+export { pipeUpgrade } from "./hop/pipe-upgrade.ts";
+export { PipedRequest } from "./hop/pipe.ts";
+export { HopPool } from "./hop/pool.ts";
 export { DEFAULT_PORT } from "./options.ts";
 export type { Hub, HubAddress } from "./hub-api.ts";
 export type { ClusterDirectory } from "./cluster/directory.ts";
@@ -17,6 +23,6 @@ export {
 export { memoryRoomStore } from "./storage/room-store.ts";
 export { readStateFile } from "./storage/file-room-store.ts";
 export type { RoomStore, StoredRoom } from "./storage/room-store.ts";
-export { lockFile, StateFileLockedError } from "./storage/file-lock.ts";
+export { lockFile, lockHolder, StateFileLockedError } from "./storage/file-lock.ts";
 export { defaultStatePath } from "./storage/file-room-store.ts";
 export { createFile, replaceFile } from "./storage/whole-file.ts";

@@ -5,6 +5,7 @@ import { canReplaceStandIn } from "@roomhub/room-state";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { contextOf } from "../chat/model-choices.ts";
+import { accessByDoor, roomOfDoor } from "../door/door-access.ts";
 import {
   isOther,
   type OtherProgramName,
@@ -111,12 +112,7 @@ async function printEnv(
   room: string | undefined,
   options: EnvOptionValues,
 ): Promise<void> {
-  const invite =
-    room === undefined
-      ? await locateRoom(context, { target: undefined, hubUrl: options.hub }, (url) =>
-          envCommand(url, options),
-        )
-      : inviteOf(room, options);
+  const invite = await roomIn(context, room, options);
   const client = context.createClient(invite.hubUrl);
   let { model } = options;
   let tokens: number | undefined;
@@ -133,12 +129,26 @@ async function printEnv(
     if (!(error instanceof HubUnreachableError)) throw error;
     context.stderr.write(`! ${safe(error.message)}\n→ ${unreachableHubHint(context, error)}\n`);
   }
-  const key = isClosed ? await context.roomKeys.of(invite) : undefined;
-  const setup = setupOf(client.baseUrl(invite.room), { ...options, model, tokens, key });
+  const door = await accessByDoor(context, invite);
+  const key = door?.key ?? (isClosed ? await context.roomKeys.of(invite) : undefined);
+  const baseUrl = door?.baseUrl ?? client.baseUrl(invite.room);
+  const setup = setupOf(baseUrl, { ...options, model, tokens, key });
   const shell = options.json === true ? "json" : options.shell;
   if (shell === "json") return writeJson(context.stdout, settingsJson(setup));
   context.stdout.write(settingsText(setup, shell));
   if (context.stdout.isTTY) printUsage(context, invite, { ...options, shell }, setup);
+}
+
+async function roomIn(
+  context: CliContext,
+  room: string | undefined,
+  options: EnvOptionValues,
+): Promise<Invite> {
+  if (room !== undefined)
+    return (await roomOfDoor(context, room, options.hub)) ?? inviteOf(room, options);
+  return locateRoom(context, { target: undefined, hubUrl: options.hub }, (url) =>
+    envCommand(url, options),
+  );
 }
 
 /** A warning only, since a participant with the model may join later. */

@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { addHubOptions, clientName, givenHub, type HubOptionValues } from "../options.ts";
+import { accessByDoor, roomOfDoor } from "../door/door-access.ts";
 import { chooseModel, type ChosenModel } from "../programs/choose-model.ts";
 import type { ProgramHost } from "../programs/program-host.ts";
 import {
@@ -109,15 +110,18 @@ async function launch(
   if (!isPrinted && !isOther(name) && !host.has(name)) throw notInstalled(name, programs[name]);
   const interactivity = interactivityOf(context, options);
   const here = `launch ${name}` as const;
-  const invite = await chooseRoom(context, { given: room, hubUrl }, interactivity, here);
+  const invite =
+    (room === undefined ? undefined : await roomOfDoor(context, room, hubUrl)) ??
+    (await chooseRoom(context, { given: room, hubUrl }, interactivity, here));
   const { title, surface } = isOther(name) ? otherPrograms[name] : programs[name];
   const question = { ...invite, title, surface, here, folder: host.currentFolder };
   const { canAsk } = interactivity;
   const model = await chooseModel(context, question, { ...options, canAsk });
   const client = context.createClient(invite.hubUrl);
+  const door = await accessByDoor(context, invite);
   const access: RoomAccess = {
-    baseUrl: client.baseUrl(invite.room),
-    ...accessKey(await closedRoomKey(context, invite), options.as),
+    baseUrl: door?.baseUrl ?? client.baseUrl(invite.room),
+    ...accessKey(door?.key ?? (await closedRoomKey(context, invite)), options.as),
     model: model.selector,
     context: model.context,
   };

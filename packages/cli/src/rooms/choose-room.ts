@@ -33,7 +33,7 @@ export interface RequestedRoom {
 }
 
 /** The command that needs the room, for the lines to paste. */
-type Needing = "join" | "chat" | `launch ${string}`;
+type Needing = "join" | "chat" | "open" | `launch ${string}`;
 
 /**
  * The room to use: the named one, else the only one, at the named hub, on this machine, or on its network.

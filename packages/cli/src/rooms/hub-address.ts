@@ -1,3 +1,5 @@
+import { pinnedHostOf } from "@roomhub/client";
+
 /** The default address of a hub on this machine. */
 export const defaultPort = 5050;
 export const defaultHubUrl = `http://127.0.0.1:${defaultPort}`;
@@ -25,4 +27,9 @@ export function urlOf(host: string, port: number, isTls = false): string {
 /** A bare host name gets the hub's default port instead of the scheme's. */
 export function withPort(target: string): string {
   return /^[^/:]+$/.test(target) ? `${target}:${defaultPort}` : target;
+}
+
+/** The same for both schemes of a hub's URL: a pin, or its absence in a later command, changes it. */
+export function hubIdOf(hubUrl: string): string {
+  return `${pinnedHostOf(hubUrl)}${new URL(hubUrl).pathname.replace(/\/+$/, "")}`;
 }

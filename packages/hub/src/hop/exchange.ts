@@ -7,7 +7,7 @@ import {
   type SocketUser,
 } from "@roomhub/provider";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { headText, isHomeElsewhere, passingHeaders, PEER_HEADER } from "./heads.ts";
+import { headText, isHomeElsewhere, type Onward, passingHeaders } from "./heads.ts";
 import type { HopPool } from "./pool.ts";
 
 /** What became of a request that was piped. */
@@ -33,8 +33,7 @@ export interface ExchangeOptions {
   pool: HopPool;
   request: IncomingMessage;
   response: ServerResponse;
-  /** value of {@link PEER_HEADER} */
-  facts: string;
+  onward: Onward;
   /** There is a connection: the body may be written. */
   onOpen: () => void;
   /** The connection takes more of the body. */
@@ -170,8 +169,8 @@ export class HopExchange implements SocketUser, ResponseParts {
 
   #open(socket: PooledSocket): void {
     this.#socket = socket;
-    const { request, facts, onOpen } = this.#options;
-    this.#head = requestHead(request, facts, this.#isChunked);
+    const { request, onward, onOpen } = this.#options;
+    this.#head = requestHead(request, onward, this.#isChunked);
     onOpen();
     // What has come of the body leaves with the head.
     if (this.#head !== "") process.nextTick(writeHead, this);
@@ -263,15 +262,14 @@ function writeHead(exchange: HopExchange): void {
 }
 
 /** Framing is made anew from the parsed head, so that both ends read the same. */
-function requestHead(request: IncomingMessage, facts: string, isChunked: boolean): string {
-  const { method, url, rawHeaders, headers } = request;
-  const passing = passingHeaders(rawHeaders);
-  passing.push(PEER_HEADER, facts);
+function requestHead(request: IncomingMessage, onward: Onward, isChunked: boolean): string {
+  const { method, headers } = request;
+  const passing = [...onward.fields];
   if (isChunked) passing.push("transfer-encoding", "chunked");
   else if (headers["content-length"] === undefined && method !== "GET" && method !== "HEAD")
     passing.push("content-length", "0");
   passing.push("Connection", "keep-alive");
-  return headText(`${method} ${url} HTTP/1.1`, passing);
+  return headText(`${method} ${onward.path} HTTP/1.1`, passing);
 }
 
 function isStream({ status, headers }: ParsedHead): boolean {

@@ -25,6 +25,13 @@ export function isHomeElsewhere({
   return headers[PEER_HEADER] === HOME_ELSEWHERE;
 }
 
+/** A request as it is sent on, but for its framing. */
+export interface Onward {
+  path: string;
+  /** names and values in turn; none concerns one connection alone */
+  fields: readonly string[];
+}
+
 /**
  * The header fields that pass to the next connection, names and values in turn. Framing is not among them: it is made
  * anew from the parsed message, so that both ends read the same.

@@ -7,9 +7,8 @@ import { text } from "node:stream/consumers";
 import { HopAcceptor } from "./accept.ts";
 import type { HopTarget } from "./dial.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "./heads.ts";
-import { Hops, type HopsOptions } from "./hops.ts";
+import { type HopRequest, Hops, type HopsOptions } from "./hops.ts";
 import type { PipeOutcome } from "./exchange.ts";
-import type { PipedRequest } from "./pipe.ts";
 import type { UpgradeOutcome } from "./pipe-upgrade.ts";
 import type { HopKind } from "./proof.ts";
 
@@ -108,7 +107,7 @@ export async function startEntryAt(
     world: { ...world, monotonicMs },
   });
   const server = createServer();
-  const pipe = async (opened: PipedRequest, response: Parameters<RequestListener>[1]) => {
+  const pipe = async (opened: HopRequest, response: Parameters<RequestListener>[1]) => {
     for (const home of homes) {
       const outcome = await opened.send(home, '{"requestId":"req_1"}');
       outcomes.push(outcome);

@@ -10,7 +10,8 @@ import { HopAcceptor } from "./accept.ts";
 import { closeSoon } from "./close-soon.ts";
 import { type ControlOptions, ControlSockets } from "./control.ts";
 import { HopDialler, type HopTarget } from "./dial.ts";
-import { PEER_HEADER } from "./heads.ts";
+import type { PipeOutcome } from "./exchange.ts";
+import { type Onward, passingHeaders, PEER_HEADER } from "./heads.ts";
 import { PipedRequest } from "./pipe.ts";
 import { pipeUpgrade, type UpgradeOutcome } from "./pipe-upgrade.ts";
 import { HopPool } from "./pool.ts";
@@ -31,6 +32,15 @@ export interface HopsOptions extends Pick<
   serve: (socket: Duplex) => void;
 }
 
+/** The home closes no connection that is idle. */
+const idleMs = 60_000;
+
+/** Connections to one run of a hub. */
+interface HubPool {
+  target: HopTarget;
+  pool: HopPool;
+}
+
 /** A handshake as Node hands it over. */
 export interface OpenUpgrade {
   request: IncomingMessage;
@@ -45,7 +55,7 @@ export class Hops {
   readonly #dialler: HopDialler;
   readonly #acceptor: HopAcceptor;
   /** by hub: one run each, the latest */
-  readonly #pools = new Map<string, HopPool>();
+  readonly #pools = new Map<string, HubPool>();
   /** the open connections of other hubs */
   readonly #accepted = new Set<Duplex>();
   /** by connection, also one that has closed: what ran over it asks afterwards */
@@ -69,8 +79,8 @@ export class Hops {
   }
 
   /** @param body - of a request that was read; left out: it was not */
-  open(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]): PipedRequest {
-    return new PipedRequest((home) => this.#poolOf(home), request, response, body);
+  open(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]): HopRequest {
+    return new HopRequest((home) => this.#poolOf(home), request, response, body);
   }
 
   /**
@@ -106,7 +116,7 @@ export class Hops {
   ): Promise<UpgradeOutcome> {
     const pool = this.#poolOf(home);
     if (pool === undefined) return "untaken";
-    return pipeUpgrade(pool, facts, arriving);
+    return pipeUpgrade(pool, toHub(arriving.request, facts), arriving);
   }
 
   /** Completes the handshake of another hub, or refuses it. */
@@ -131,8 +141,8 @@ export class Hops {
   hubGone(hub: HubIdentity): void {
     this.control.hubGone(hub);
     const { hubId, bootId } = hub;
-    const pool = this.#pools.get(hubId);
-    if (pool?.target.bootId === bootId) pool.destroy();
+    const known = this.#pools.get(hubId);
+    if (known?.target.bootId === bootId) known.pool.destroy();
     for (const socket of this.#accepted) {
       const peer = this.#peers.get(socket);
       if (peer?.hubId === hubId && peer.bootId === bootId) socket.destroy();
@@ -142,12 +152,12 @@ export class Hops {
   /** Four times a second. */
   tick(): void {
     this.control.tick();
-    for (const pool of this.#pools.values()) pool.dropOld();
+    for (const { pool } of this.#pools.values()) pool.dropOld();
   }
 
   close(): void {
     this.control.close();
-    for (const pool of this.#pools.values()) pool.destroy();
+    for (const { pool } of this.#pools.values()) pool.destroy();
     this.#pools.clear();
     for (const socket of this.#accepted) closeSoon(this.#options.world, socket);
   }
@@ -157,10 +167,41 @@ export class Hops {
     const target = targetOf(hubId);
     if (target === undefined || target.bootId !== bootId) return undefined;
     const known = this.#pools.get(hubId);
-    if (known?.isFor(target) === true) return known;
-    known?.destroy();
-    const pool = new HopPool(target, this.#dialler, world);
-    this.#pools.set(hubId, pool);
+    // A hub that was thought dead may be there again, with its pool cut.
+    const isSame = known?.target.linkUrl === target.linkUrl && known.target.bootId === bootId;
+    if (isSame && !known.pool.isCut) return known.pool;
+    known?.pool.destroy();
+    const pool = new HopPool(() => this.#dialler.dial(target, "requests"), world, idleMs);
+    this.#pools.set(hubId, { target, pool });
     return pool;
   }
+}
+
+/** A client's request, on its way to the hub that is the home of its room. */
+export class HopRequest extends PipedRequest {
+  readonly #poolOf: (home: HubIdentity) => HopPool | undefined;
+  readonly #arrived: IncomingMessage;
+
+  /** @param poolOf - undefined for a hub that is not there */
+  constructor(
+    poolOf: (home: HubIdentity) => HopPool | undefined,
+    ...piped: ConstructorParameters<typeof PipedRequest>
+  ) {
+    super(...piped);
+    this.#poolOf = poolOf;
+    [this.#arrived] = piped;
+  }
+
+  /** Never rejects. @param facts - value of the header by which one hub tells another of a client */
+  send(home: HubIdentity, facts: string): Promise<PipeOutcome> {
+    const pool = this.#poolOf(home);
+    if (pool === undefined) return Promise.resolve({ kind: "untaken" });
+    return this.sendOver(pool, toHub(this.#arrived, facts));
+  }
+}
+
+function toHub({ url = "/", rawHeaders }: IncomingMessage, facts: string): Onward {
+  const fields = passingHeaders(rawHeaders);
+  fields.push(PEER_HEADER, facts);
+  return { path: url, fields };
 }

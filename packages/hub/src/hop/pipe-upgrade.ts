@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { headText, isHomeElsewhere, passingHeaders, PEER_HEADER } from "./heads.ts";
+import { headText, isHomeElsewhere, type Onward, passingHeaders } from "./heads.ts";
 import type { HopPool } from "./pool.ts";
 
 /** What became of a handshake that was piped: `untaken` may go to another hub. */
@@ -10,12 +10,11 @@ export type UpgradeOutcome = "over" | "untaken" | "broken";
 /**
  * Takes a client's handshake to the hub that serves it. Once that one has accepted, bytes pass as they come, both ways.
  *
- * @param facts - value of {@link PEER_HEADER}
  * @returns a promise that never rejects; `over` when both connections are closed or the refusal is written
  */
 export function pipeUpgrade(
   { createConnection }: HopPool,
-  facts: string,
+  { path, fields }: Onward,
   { request, socket, head }: { request: IncomingMessage; socket: Duplex; head: Buffer },
 ): Promise<UpgradeOutcome> {
   return new Promise((resolve) => {
@@ -24,10 +23,9 @@ export function pipeUpgrade(
       return resolve("over");
     }
     let wasSent = false;
-    const headers = passingHeaders(request.rawHeaders);
-    headers.push("connection", "Upgrade", "upgrade", request.headers.upgrade ?? "websocket");
-    headers.push(PEER_HEADER, facts);
-    const { method, url: path } = request;
+    const { method } = request;
+    const upgrade = request.headers.upgrade ?? "websocket";
+    const headers = [...fields, "connection", "Upgrade", "upgrade", upgrade];
     const outgoing = requestHttp({ createConnection, method, path, headers });
     /** Nothing can be agreed any more with one that has ended its side. */
     const onLeft = () => {

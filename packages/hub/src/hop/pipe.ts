@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HubIdentity } from "../domain/hub-identity.ts";
 import { HopExchange, type PipeOutcome } from "./exchange.ts";
+import type { Onward } from "./heads.ts";
 import type { HopPool } from "./pool.ts";
 
 /** So much of a body is kept until the home has taken the request. */
@@ -11,7 +11,6 @@ const maxHeldBytes = 64 * 1024;
  * come; back-pressure is TCP's, both ways.
  */
 export class PipedRequest {
-  readonly #poolOf: (home: HubIdentity) => HopPool | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   /** undefined once it is more than what is kept */
@@ -22,17 +21,8 @@ export class PipedRequest {
   /** undefined between two hubs */
   #exchange: HopExchange | undefined;
 
-  /**
-   * @param poolOf - undefined for a hub that is not there
-   * @param body - what was read of it; left out: nothing
-   */
-  constructor(
-    poolOf: (home: HubIdentity) => HopPool | undefined,
-    request: IncomingMessage,
-    response: ServerResponse,
-    body?: readonly Buffer[],
-  ) {
-    this.#poolOf = poolOf;
+  /** @param body - what was read of it; left out: nothing */
+  constructor(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]) {
     this.#request = request;
     this.#response = response;
     if (body === undefined) return;
@@ -50,14 +40,13 @@ export class PipedRequest {
     return this.#held !== undefined;
   }
 
-  /** Never rejects. @param facts - value of the header by which one hub tells another of a client */
-  send(home: HubIdentity, facts: string): Promise<PipeOutcome> {
-    const [request, response, pool] = [this.#request, this.#response, this.#poolOf(home)];
-    if (pool === undefined) return Promise.resolve({ kind: "untaken" });
+  /** Never rejects. */
+  sendOver(pool: HopPool, onward: Onward): Promise<PipeOutcome> {
+    const [request, response] = [this.#request, this.#response];
     if (response.destroyed) return Promise.resolve({ kind: "gone" });
     return new Promise((resolve) => {
       const exchange = new HopExchange({
-        ...{ pool, request, response, facts },
+        ...{ pool, request, response, onward },
         onOpen: () => this.#sendBody(exchange),
         onDrain: () => void request.resume(),
         onEnd: (outcome) => {

@@ -1,33 +1,33 @@
 import type { World } from "@roomhub/protocol";
 import { type PooledSocket, ResponseHeads, type SocketUser } from "@roomhub/provider";
 import type { Socket } from "node:net";
-import type { HopDialler, HopTarget } from "./dial.ts";
 
-/** What is idle for longer is closed; the home closes none. */
-const idleMs = 60_000;
 const maxIdle = 128;
 
-/** Proven connections to one run of one hub, each for one request at a time. */
+/** Connections to one server, each for one request at a time. */
 export class HopPool {
-  readonly target: HopTarget;
   readonly heads = new ResponseHeads();
-  readonly #dialler: HopDialler;
+  readonly #open: () => Promise<Socket>;
   readonly #world: World;
+  readonly #idleMs: number;
   /** including connections that became WebSockets */
   readonly #sockets = new Set<Socket>();
   /** the last one that was used at the end */
   readonly #idle: PooledSocket[] = [];
   #isCut = false;
 
-  constructor(target: HopTarget, dialler: HopDialler, world: World) {
-    this.target = target;
-    this.#dialler = dialler;
+  /**
+   * @param open - opens a connection, or says why not
+   * @param idleMs - what is idle for longer is closed
+   */
+  constructor(open: () => Promise<Socket>, world: World, idleMs: number) {
+    this.#open = open;
     this.#world = world;
+    this.#idleMs = idleMs;
   }
 
-  /** A hub that was thought dead may be there again. */
-  isFor({ bootId, linkUrl }: HopTarget): boolean {
-    return !this.#isCut && this.target.bootId === bootId && this.target.linkUrl === linkUrl;
+  get isCut(): boolean {
+    return this.#isCut;
   }
 
   /** An idle one. */
@@ -38,9 +38,9 @@ export class HopPool {
     return undefined;
   }
 
-  /** A new one. @throws Error that says why the hub was not reached */
+  /** A new one. @throws Error that says why the server was not reached */
   async dial(): Promise<Socket> {
-    const socket = await this.#dialler.dial(this.target, "requests");
+    const socket = await this.#open();
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket));
     if (!this.#isCut) return socket;
@@ -68,12 +68,14 @@ export class HopPool {
 
   dropOld(): void {
     const nowMs = this.#world.monotonicMs();
-    const firstYoung = this.#idle.findIndex(({ idleSinceMs }) => nowMs - idleSinceMs < idleMs);
+    const firstYoung = this.#idle.findIndex(
+      ({ idleSinceMs }) => nowMs - idleSinceMs < this.#idleMs,
+    );
     const old = this.#idle.splice(0, firstYoung < 0 ? this.#idle.length : firstYoung);
     for (const socket of old) socket.destroy();
   }
 
-  /** That run of the hub has ended, or this hub does. */
+  /** Cuts all of them, for good. */
   destroy(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();

@@ -54,6 +54,16 @@ export async function lockFile(
   };
 }
 
+/** The live process that holds the lock file beside `path`; undefined for none. */
+export async function lockHolder(
+  path: string,
+  machine: Machine = thisMachine(),
+): Promise<number | undefined> {
+  const text = await readText(lockPathOf(path));
+  const holder = text === undefined ? undefined : parseHolder(text);
+  return holder !== undefined && isRunning(holder, machine) ? holder.pid : undefined;
+}
+
 /** @returns false when another process was quicker at some step: then everything is read again */
 async function tryLock(
   lockPath: string,

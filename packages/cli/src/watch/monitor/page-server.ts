@@ -1,6 +1,6 @@
 import { isLoopbackHost } from "@roomhub/protocol";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { listen, type LocalServer } from "../../local-server.ts";
+import { listenUsually, type LocalServer } from "../../local-server.ts";
 import { loadPageFiles, type PageFiles } from "./page-files.ts";
 import { reasonOf } from "../../terminal/text.ts";
 
@@ -42,12 +42,7 @@ export async function serveMonitor(options: MonitorOptions): Promise<LocalServer
     void serve(request, response, load, options.room);
   });
   const { host = "127.0.0.1", port } = options;
-  try {
-    return await listen(server, host, port ?? usualMonitorPort);
-  } catch (error) {
-    if (port !== undefined || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    return listen(server, host, 0);
-  }
+  return listenUsually(server, host, port, usualMonitorPort);
 }
 
 async function serve(
