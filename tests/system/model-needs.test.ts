@@ -87,7 +87,7 @@ test.each(PATHS)("requests go to models that are able to serve them, over %s", a
 });
 
 test.each(PATHS)(
-  "Anthropic's clients learn in its words that a prompt is too long, over %s",
+  "clients learn in the words and by the code of their surface that a prompt is too long, over %s",
   async (path) => {
     const message =
       "request (9030 tokens) exceeds the available context size (4096 tokens), try increasing it";
@@ -111,7 +111,13 @@ test.each(PATHS)(
     });
     const ask = (model: string, surface: string, stream: boolean) =>
       hub.fetch(`/rooms/${code}/v1/${surface}`, {
-        json: { model, stream, max_tokens: 9, messages: [{ role: "user", content: "hi" }] },
+        json: {
+          model,
+          stream,
+          max_tokens: 9,
+          input: "hi",
+          messages: [{ role: "user", content: "hi" }],
+        },
       });
     for (const stream of [false, true]) {
       const refused = await ask("one", "messages", stream);
@@ -124,7 +130,16 @@ test.each(PATHS)(
       ]);
     }
     expect(await (await ask("two", "messages", true)).text()).toEqual(words);
-    const chat = await ask("one", "chat/completions", false);
-    expect([chat.status, await chat.json()]).toEqual([400, { error }]);
+    const tooLong = "context_length_exceeded";
+    for (const surface of ["chat/completions", "responses"]) {
+      for (const stream of [false, true]) {
+        const refused = await ask("one", surface, stream);
+        expect([refused.status, await refused.json()]).toEqual([
+          400,
+          { error: { ...error, code: tooLong } },
+        ]);
+      }
+      expect(await (await ask("two", surface, true)).text()).toContain(`"code":"${tooLong}"`);
+    }
   },
 );

@@ -1,5 +1,7 @@
 import { isObject, parseObject } from "./json-object.ts";
 import type { JsonObject } from "./json-object.ts";
+import type { ErrorCode } from "./error.ts";
+import type { ErrorShape } from "./surface.ts";
 
 /** A provider refuses a request because it does not fit into its model's context. */
 export interface ContextRefusal {
@@ -11,11 +13,11 @@ export interface ContextRefusal {
 
 const maxMessageLength = 2_048;
 
-/** Its `type` or `code`: the first is llama.cpp's, the second OpenAI's, which others use too. */
-const names: ReadonlySet<unknown> = new Set([
-  "exceed_context_size_error",
-  "context_length_exceeded",
-]);
+/** OpenAI's `code` of such an error. */
+const openAiCode = "context_length_exceeded" satisfies ErrorCode;
+
+/** Its `type` or `code`: the first is llama.cpp's, the second is used by others than OpenAI, too. */
+const names: ReadonlySet<unknown> = new Set(["exceed_context_size_error", openAiCode]);
 
 /** Messages of servers that have no code for it; `prompt` and `context` are numbers of tokens. */
 const sentences: readonly RegExp[] = [
@@ -74,6 +76,31 @@ export function readContextRefusal(text: string): ContextRefusal | undefined {
 }
 
 /**
+ * Such an error as clients recognise it, whatever the server: coding agents compact a conversation at OpenAI's code, and
+ * on Anthropic's surfaces at Anthropic's words.
+ *
+ * @param text - the body, or the data of an event
+ * @returns the same text where nothing has to change, or its error is no object
+ */
+export function recognisableRefusal(
+  text: string,
+  refusal: ContextRefusal,
+  shape: ErrorShape,
+): string {
+  const body = parseObject(text);
+  const error = body === undefined ? undefined : errorObjectIn(body);
+  if (error === undefined || typeof error["message"] !== "string") return text;
+  const [key, value] =
+    shape === "anthropic"
+      ? (["message", promptTooLong(refusal, error["message"])] as const)
+      : (["code", openAiCode] as const);
+  if (error[key] === value) return text;
+  // It was parsed here.
+  Object.assign(error, { [key]: value });
+  return JSON.stringify(body);
+}
+
+/**
  * Such an error's message in Anthropic's words: its clients compact a conversation at those alone, whatever the server.
  *
  * @param message - the server's own
@@ -97,10 +124,14 @@ function errorIn(text: string): JsonObject | undefined {
   // Also text that is no JSON, such as an HTML page.
   const body = parseObject(text);
   if (body === undefined) return undefined;
-  const response = body["response"];
+  const { error } = body;
+  return typeof error === "string" ? { message: error } : errorObjectIn(body);
+}
+
+function errorObjectIn(body: JsonObject): JsonObject | undefined {
+  const { response, error, type, object } = body;
   // A Responses stream has it in its response.
-  const { error } = isObject(response) && isObject(response["error"]) ? response : body;
+  if (isObject(response) && isObject(response["error"])) return response["error"];
   if (isObject(error)) return error;
-  if (typeof error === "string") return { message: error };
-  return body["type"] === "error" || body["object"] === "error" ? body : undefined;
+  return error === undefined && (type === "error" || object === "error") ? body : undefined;
 }

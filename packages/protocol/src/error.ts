@@ -39,6 +39,7 @@ export const ERROR_STATUS = defineErrors({
   invalid_nickname: { status: 400, retry: "none" },
   bad_request: { status: 400, retry: "none" },
   unsupported_protocol: { status: 400, retry: "none", stage: "routing" },
+  context_length_exceeded: { status: 400, retry: "none", stage: "provider" },
   capability_missing: { status: 400, retry: "none", stage: "routing" },
   routing_loop: { status: 400, retry: "none", stage: "routing" },
   previous_response_not_found: { status: 400, retry: "none", stage: "routing" },

@@ -14,7 +14,12 @@ export {
   type FailureStage,
   Refusal,
 } from "./error.ts";
-export { type ContextRefusal, promptTooLong, readContextRefusal } from "./context-refusal.ts";
+export {
+  type ContextRefusal,
+  promptTooLong,
+  readContextRefusal,
+  recognisableRefusal,
+} from "./context-refusal.ts";
 export {
   CompletePayload,
   DETAIL_PAYLOADS,

@@ -86,6 +86,7 @@ const soon = "retry in a few seconds";
 const hints: Partial<Record<ErrorCode, string>> = {
   unsupported_protocol: "use another path, or join a participant that supports this one",
   previous_response_not_found: "send the whole conversation, without previous_response_id",
+  context_length_exceeded: "shorten the prompt, or join a participant with a larger context",
   model_not_found: "list the models: roomhub models CODE",
   participant_not_found: "list the participants: roomhub participants CODE",
   budget_exhausted: "wait until the budget is renewed, or join another participant",

@@ -62,9 +62,11 @@ function tooLong(promptTokens: number, contextTokens: number) {
   return { code: 400, message, type: "exceed_context_size_error" };
 }
 
-/** What the model reports for a request's prompt. */
+/** What the model reports for a request's prompt. Without tools, as agents ask for a summary, it is shorter. */
 export function promptTokensOf(body: string): number {
-  return growth.firstTokens + growth.tokensPerResult * resultsIn(JSON.parse(body) as ChatRequest);
+  const request = JSON.parse(body) as ChatRequest;
+  const firstTokens = (request.tools ?? []).length === 0 ? 0 : growth.firstTokens;
+  return firstTokens + growth.tokensPerResult * resultsIn(request);
 }
 
 /** In the words in which codex, Claude Code, Copilot, opencode, pi and Qwen Code ask for a summary. */

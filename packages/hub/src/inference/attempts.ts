@@ -2,6 +2,7 @@ import {
   type ContextRefusal,
   type ErrorCode,
   readContextRefusal,
+  recognisableRefusal,
   refusesStreamOptions,
 } from "@roomhub/protocol";
 import { paceOf, type Participant } from "../domain/participant.ts";
@@ -75,7 +76,7 @@ export class Attempts implements AttemptListener {
   /** One function for all attempts: the client's socket has the last byte of a complete response. */
   readonly #handedOver = (): void => this.#request.settle(undefined);
   /** One function for all attempts. */
-  readonly #firstEvent = (data: string | undefined): boolean => this.#mayLeave(data);
+  readonly #firstEvent = (data: string | undefined) => this.#seeFirstEvent(data);
 
   /** attempts made so far, as the client counts them */
   get count(): number {
@@ -210,19 +211,20 @@ export class Attempts implements AttemptListener {
     return hasRoom;
   }
 
-  /** The first event of a stream: a context error, before any content, moves the request. */
-  #mayLeave(data: string | undefined): boolean {
+  /** See {@link FirstEvent}: a context error, before any content, moves the request, or passes as clients recognise it. */
+  #seeFirstEvent(data: string | undefined): string | undefined {
     const attempt = this.#streaming;
     this.#streaming = undefined;
     const refusal = data?.includes("error") === true ? readContextRefusal(data) : undefined;
     const isRefused = refusal !== undefined && attempt !== undefined;
     if (isRefused && this.#contextRefused(attempt, refusal)) {
       this.#refusalInStream = data;
-      return true;
+      return undefined;
     }
     // The stream may last long, and there is no further attempt.
     this.#call.request.forget(this.#isBodyTaken);
-    return false;
+    if (data === undefined || refusal === undefined) return data;
+    return recognisableRefusal(data, refusal, this.#call.request.errorShape);
   }
 
   #leaveStream(attempt: Attempt): true {

@@ -312,11 +312,8 @@ export class Delivery {
     if (this.#client.isHeadWritten) throw refusal.error;
     const head = this.#state.kind === "refusal" ? this.#state.head : { status, headers: {} };
     const headers = refusalHeaders(this.#servedBy(), head);
-    if (refusal.hasRightShape) {
-      this.#client.respond(status, headers, Buffer.from(text));
-    } else {
-      this.#client.refuse(refusal.error, headers);
-    }
+    if (refusal.body === undefined) this.#client.refuse(refusal.error, headers);
+    else this.#client.respond(status, headers, Buffer.from(refusal.body));
     return refusal;
   }
 

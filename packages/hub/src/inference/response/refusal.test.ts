@@ -79,25 +79,37 @@ describe("a prompt that is longer than the context", () => {
   const own = JSON.stringify({ type: "error", error: { type: "bad_request", message } });
 
   test("is refused in the words at which clients of Anthropic's surfaces compact", () => {
-    const { error, hasRightShape } = readRefusal("ada", 400, own, "anthropic");
-    expect(error).toMatchObject({
-      status: 400,
-      message: `prompt is too long: 1550 tokens > 1024 maximum. ${message}`,
-    });
-    expect(hasRightShape).toBe(false);
+    const words = `prompt is too long: 1550 tokens > 1024 maximum. ${message}`;
+    const { error, body } = readRefusal("ada", 400, own, "anthropic");
+    expect(error).toMatchObject({ status: 400, message: words });
+    expect(body).toBe(own.replace(message, words));
     const anthropics = own.replace(message, "prompt is too long: 1550 tokens > 1024 maximum");
-    expect(readRefusal("ada", 400, anthropics, "anthropic").hasRightShape).toBe(true);
-    expect(readRefusal("ada", 400, own, "openai")).toMatchObject({
-      error: { message },
-      hasRightShape: true,
+    expect(readRefusal("ada", 400, anthropics, "anthropic").body).toBe(anthropics);
+  });
+
+  test("is refused with the code at which clients of OpenAI's surfaces compact", () => {
+    const error = { code: 400, message, type: "exceed_context_size_error", n_ctx: 1024 };
+    const code = "context_length_exceeded";
+    const refusal = readRefusal("ada", 400, JSON.stringify({ error }), "openai");
+    expect(refusal).toMatchObject({ error: { code, status: 400, message } });
+    expect(JSON.parse(refusal.body ?? "")).toEqual({ error: { ...error, code } });
+    const spaced = `{ "error": { "message": ${JSON.stringify(message)}, "code": "${code}" } }`;
+    expect(readRefusal("ada", 413, spaced, "openai")).toMatchObject({
+      error: { status: 413 },
+      body: spaced,
+    });
+    const other = JSON.stringify({ error: message });
+    expect(readRefusal("ada", 422, other, "openai")).toMatchObject({
+      error: { code, status: 422, message },
+      body: undefined,
     });
   });
 
   test("is a fault of the request also where the server responds 500", () => {
     const text = JSON.stringify({ error: "the input length exceeds the context length" });
     for (const shape of ["openai", "anthropic"] as const) {
-      const { error } = readRefusal("ada", 500, text, shape);
-      expect([error.status, error.isFinal]).toEqual([400, true]);
+      const { error, body } = readRefusal("ada", 500, text, shape);
+      expect([error.status, error.code, body]).toEqual([400, "context_length_exceeded", undefined]);
     }
   });
 });

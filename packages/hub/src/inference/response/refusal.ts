@@ -4,6 +4,7 @@ import {
   parseObject,
   promptTooLong,
   readContextRefusal,
+  recognisableRefusal,
 } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { HeaderMap } from "./response-headers.ts";
@@ -14,8 +15,8 @@ export interface ProviderRefusal {
   error: HubError;
   /** the provider's own code, when it gave one */
   providerCode: string | undefined;
-  /** Its body has the shape this surface's clients read, and may pass as it is. */
-  hasRightShape: boolean;
+  /** its body, where it has the shape this surface's clients read */
+  body: string | undefined;
 }
 
 const maxMessageLength = 512;
@@ -25,6 +26,8 @@ const maxMessageLength = 512;
  * participant becomes an error of the hub.
  *
  * @param text - its body, scrubbed of the participant's secrets
+ * A prompt that is too long is refused as clients recognise it.
+ *
  * @throws HubError `provider_auth_failed` for 401, 403 and 407, `unsupported_protocol` for 501, `provider_error` for any
  * other 5xx but one about the request itself, which is read as 400
  */
@@ -56,10 +59,21 @@ export function readRefusal(
       { stage: "provider", hint: "Use another participant, or * for any that can.", isFinal: true },
     );
   }
-  if (isClientMistake(status, said) || (context !== undefined && status >= 500)) {
+  const hasRightShape = shape === "anthropic" ? has.isAnthropicShape : has.isOpenAiShape;
+  if (context !== undefined) {
+    const isTheirs = status < 500;
+    const error = new HubError("context_length_exceeded", said, {
+      status: isTheirs ? status : 400,
+      isFinal: true,
+    });
+    // The body of a 5xx says `server_error`.
+    const body = hasRightShape && isTheirs ? recognisableRefusal(text, context, shape) : undefined;
+    return { error, providerCode: code, body };
+  }
+  if (isClientMistake(status, said)) {
     const error = new HubError("provider_error", said, { status: 400, isFinal: true });
     // The provider's own body says `server_error`.
-    return { error, providerCode: code, hasRightShape: false };
+    return { error, providerCode: code, body: undefined };
   }
   if (status >= 500) {
     throw new HubError(
@@ -69,10 +83,7 @@ export function readRefusal(
     );
   }
   const error = new HubError("provider_error", said, { status, stage: "provider" });
-  const isInWords = inWords === own;
-  const hasRightShape =
-    shape === "anthropic" ? has.isAnthropicShape && isInWords : has.isOpenAiShape;
-  return { error, providerCode: code, hasRightShape };
+  return { error, providerCode: code, body: hasRightShape ? text : undefined };
 }
 
 /** A provider's own error body, as far as it can be read. */

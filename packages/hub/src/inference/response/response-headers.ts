@@ -1,4 +1,4 @@
-import { forwardResponseHeaders, MAY_TRUNCATE_HEADER } from "@roomhub/protocol";
+import { type ErrorCode, forwardResponseHeaders, MAY_TRUNCATE_HEADER } from "@roomhub/protocol";
 import type { HubError } from "../../errors.ts";
 import { type RequestFacts, type ServedBy, servedBy } from "../request-facts.ts";
 import type { ResponseHead } from "../upstream.ts";
@@ -28,6 +28,13 @@ export function servedByHeaders(served: ServedBy): HeaderMap {
   return headers;
 }
 
+/** Codes of refusals by a provider or an agent. */
+const theirs: ReadonlySet<ErrorCode> = new Set([
+  "provider_error",
+  "context_length_exceeded",
+  "budget_exhausted",
+]);
+
 /**
  * The headers of an error in the hub's own words.
  *
@@ -35,9 +42,8 @@ export function servedByHeaders(served: ServedBy): HeaderMap {
  */
 export function errorHeaders(error: HubError, facts: RequestFacts, hints: HeaderMap): HeaderMap {
   const { participant, requestId } = facts;
-  const isTheirs = error.code === "provider_error" || error.code === "budget_exhausted";
   return {
-    ...(isTheirs ? hints : {}),
+    ...(theirs.has(error.code) ? hints : {}),
     ...(participant === undefined
       ? waitingHeaders(requestId)
       : servedByHeaders(servedBy(facts, participant))),

@@ -22,7 +22,7 @@ function streamed(text: string, marker: StreamMarker = "chat") {
     isTranslated: false,
     scrub: undefined,
     detail,
-    onFirstEvent: () => false,
+    onFirstEvent: (data) => data,
   });
   response.push(Buffer.from(text), 1_000);
   return { client, writer, response };

@@ -7,9 +7,9 @@ import { StreamTail } from "./stream-tail.ts";
 /**
  * Sees the data of a stream's first event before it passes; undefined for an event too long to be held.
  *
- * @returns whether the stream ends here: neither this event nor anything after it passes
+ * @returns the data that passes; undefined when the stream ends here, and neither this event nor anything after it passes
  */
-export type FirstEvent = (data: string | undefined) => boolean;
+export type FirstEvent = (data: string | undefined) => string | undefined;
 
 /** What a stream turned out to be, judged at its end or its failure. Contract §4, "Complete". */
 export interface StreamVerdict {
@@ -128,8 +128,9 @@ export class StreamObserver {
   }
 
   /** @returns whether any of it left */
-  #passWhole(bytes: Buffer, nowMs: number): boolean {
-    if (this.#onFirstEvent !== undefined) this.#seeFirst(bytes, this.#onFirstEvent);
+  #passWhole(whole: Buffer, nowMs: number): boolean {
+    const first = this.#onFirstEvent;
+    const bytes = first === undefined ? whole : this.#seeFirst(whole, first);
     if (this.#isRefused) return false;
     this.#firstContent.seeWhole(bytes, nowMs);
     if (!this.#isMidEvent) return this.#passEvents(bytes);
@@ -140,12 +141,16 @@ export class StreamObserver {
     return true;
   }
 
-  #seeFirst(bytes: Buffer, onFirstEvent: FirstEvent): void {
-    const [data] = eventData(bytes.toString("utf8"));
+  #seeFirst(bytes: Buffer, onFirstEvent: FirstEvent): Buffer {
+    const text = bytes.toString("utf8");
+    const [data] = eventData(text);
     // A comment may come before it.
-    if (data === undefined) return;
+    if (data === undefined) return bytes;
     this.#onFirstEvent = undefined;
-    this.#isRefused = onFirstEvent(data);
+    const passing = onFirstEvent(data);
+    this.#isRefused = passing === undefined;
+    if (passing === undefined || passing === data) return bytes;
+    return Buffer.from(text.replace(data, () => passing));
   }
 
   #endLongEvent(rest: Buffer): void {

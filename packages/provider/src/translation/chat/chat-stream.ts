@@ -3,6 +3,7 @@ import {
   createSseReader,
   isObject,
   parseJson,
+  readContextRefusal,
   type SseMessage,
   type SseReader,
 } from "@roomhub/protocol";
@@ -218,12 +219,15 @@ export function providerErrorIn(
 
 function errorOf(field: unknown): ProviderError {
   const fields = fieldsOf(field);
+  const message =
+    textOf(field) || word(fields["message"]) || "The provider reported an error in its stream.";
+  const isTooLong = readContextRefusal(JSON.stringify({ error: { ...fields, message } }));
   return {
-    message:
-      textOf(field) || word(fields["message"]) || "The provider reported an error in its stream.",
+    message,
     type: word(fields["type"]) || "server_error",
     param: word(fields["param"]),
-    code: word(fields["code"]) || "provider_error",
+    // Clients compact a conversation at this code alone.
+    code: isTooLong ? "context_length_exceeded" : word(fields["code"]) || "provider_error",
   };
 }
 

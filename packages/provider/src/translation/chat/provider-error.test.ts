@@ -13,6 +13,10 @@ test.each([
     { ...plain, message: "m", code: "502" },
   ],
   [
+    { error: { message: "m", type: "exceed_context_size_error", code: 400 } },
+    { message: "m", type: "exceed_context_size_error", param: "", code: "context_length_exceeded" },
+  ],
+  [
     { error: "m", choices: [] },
     { ...plain, message: "m" },
   ],
