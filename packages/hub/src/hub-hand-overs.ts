@@ -63,6 +63,7 @@ export class HandOvers {
         hops.control.say(hubId, "event", event);
         return true;
       },
+      tellEnd: (hubId, requestId) => hops.control.say(hubId, "ended", requestId),
       publish: (event) => publishEvent(parts.bus(), parts.log, this.#named(event)),
       onEnd: (requestId) => this.#slots.release(parts.operations(), requestId),
     });

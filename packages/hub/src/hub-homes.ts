@@ -208,6 +208,7 @@ export class HubHomes {
   #heard([kind, subject, epoch]: HopNote): void {
     if (kind === "epoch") this.homes.sawEpoch(subject, epoch);
     else if (kind === "event") this.handOvers.events.arrived(subject as RoomEvent);
+    else if (kind === "ended") this.handOvers.events.ended(subject);
     else this.#deliveries.end(subject, kind);
     if (kind === "gone") this.handOvers.events.left(subject);
   }

@@ -6,6 +6,7 @@ function startAway(home?: Served) {
   const lab = {
     home,
     said: [] as string[],
+    told: [] as string[],
     isConnected: true,
     isLinked: true,
     isUp: true,
@@ -22,6 +23,7 @@ function startAway(home?: Served) {
     isOpen: () => lab.isLinked,
     isUp: () => lab.isUp,
     publish: (event) => void lab.said.push(inWords(event)),
+    tellEnd: (hubId, requestId) => void lab.told.push(`${requestId} to ${hubId}`),
     onEnd: (requestId) => void lab.said.push(`ended ${requestId}`),
     nowMs: () => lab.nowMs,
   });
@@ -106,7 +108,9 @@ describe("an error of a request that another hub piped", () => {
     expect(lab.said).toEqual(["llm.error 2", "ended 2"]);
     expect(end("3")).toBe(true);
     expect(lab.at(1_750)).toHaveLength(2);
+    expect(lab.told).toEqual([]);
     expect(lab.at(2_000).slice(2)).toEqual(["llm.error 3", "ended 3"]);
+    expect(lab.told).toEqual(["3 to bb"]);
   });
 
   test("is forgotten where its home cannot be reached for 10 s: another home has told it when this hub has the room again", () => {
@@ -156,6 +160,16 @@ describe("a request that its home did not live to end", () => {
     const lab = startAway({ kind: "there", hub: one });
     lab.events.lost(end, one);
     expect(lab.at(2_500)).toEqual([]);
+    lab.isLinked = false;
+    lab.home = { kind: "here" };
+    expect(lab.at(20_000)).toEqual([]);
+  });
+
+  test("has no second end when its home is killed just after it published one", () => {
+    const lab = startAway({ kind: "there", hub: one });
+    lab.events.lost(end, one);
+    expect(lab.at(2_250)).toEqual([]);
+    lab.events.ended("1");
     lab.isLinked = false;
     lab.home = { kind: "here" };
     expect(lab.at(20_000)).toEqual([]);

@@ -16,6 +16,8 @@ interface AwayEventsOptions {
   isUp: () => boolean;
   /** One that came from elsewhere is an event of a room of this hub. */
   publish: (event: RoomEvent) => void;
+  /** Tells the hub of its client that this home has published the end of a request. */
+  tellEnd: (hubId: string, requestId: string) => void;
   /** A request that ran elsewhere has ended; this may have been reported before. */
   onEnd: (requestId: string) => void;
   nowMs: () => number;
@@ -34,6 +36,8 @@ interface Lost {
 /** An error of a request that another hub piped, while it is not known whether that hub tells another home of its end. */
 interface Unsure {
   end: RoomEvent;
+  /** the hub of its client */
+  hubId: string;
   sinceMs: number;
   /** Neither that hub nor the directory could be reached: others may have the room since. */
   wasCutOff: boolean;
@@ -97,7 +101,7 @@ export class AwayEvents {
     if (hubId !== undefined && event.name === "llm.error") {
       const wasCutOff = !isUp() && !isOpen(hubId);
       if (isAway || wasCutOff || isBroken(event)) {
-        this.#unsure.push({ end: event, sinceMs: nowMs(), wasCutOff });
+        this.#unsure.push({ end: event, hubId, sinceMs: nowMs(), wasCutOff });
         return true;
       }
     }
@@ -130,6 +134,11 @@ export class AwayEvents {
     if (this.#isPending(lost)) this.#lost.push(lost);
   }
 
+  /** The home of a request says that it has published its end: no other home does, if that one is killed now. */
+  ended(requestId: string): void {
+    this.#lost = this.#lost.filter(({ end }) => requestIdOf(end) !== requestId);
+  }
+
   /** Another hub has one for the home of a room, which is this hub as far as that one knows. */
   arrived(event: RoomEvent): void {
     if (event.isLost === true) return this.lost(event, undefined);
@@ -155,12 +164,15 @@ export class AwayEvents {
     this.tick();
   }
 
-  #isUnsure({ end, sinceMs, wasCutOff }: Unsure): boolean {
-    const { isUp, homeOf, send, nowMs } = this.#options;
+  #isUnsure({ end, hubId, sinceMs, wasCutOff }: Unsure): boolean {
+    const { isUp, homeOf, send, tellEnd, nowMs } = this.#options;
     const ageMs = nowMs() - sinceMs;
     if ((wasCutOff && !isUp()) || ageMs < unsureMs) return true;
     const home = homeOf(end.code);
-    if (home?.kind === "here") this.#publish(end);
+    if (home?.kind === "here") {
+      this.#publish(end);
+      tellEnd(hubId, requestIdOf(end));
+    }
     // Later than this, the hub of the client has told it.
     else if (home === undefined || !send(home.hub.hubId, end)) return ageMs < toldMs;
     return false;

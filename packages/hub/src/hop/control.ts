@@ -9,6 +9,8 @@ import { Outbox } from "./outbox.ts";
 export type HopNote =
   /** the client of that request has the whole response, or left before */
   | ["delivered" | "gone", requestId: string]
+  /** the end of that request has been published, after the connection that it was piped over broke */
+  | ["ended", requestId: string]
   /** the highest epoch of a room that is known */
   | ["epoch", code: string, epoch: number]
   /** what happened in a room that has its home there; opaque here */
