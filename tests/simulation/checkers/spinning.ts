@@ -1,7 +1,7 @@
 import type { History } from "../history.ts";
 
 /** Far above what any load of a plan causes. */
-const mostSteps = 20_000;
+const mostSteps = 8_000;
 
 /** Nothing is tried again and again without a pause. */
 export function nothingSpins({ scheduler }: History): string[] {

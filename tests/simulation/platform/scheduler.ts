@@ -57,7 +57,7 @@ export class Scheduler {
   #digest = 0x811c9dc5;
   #second = 0;
   #stepsOfSecond = 0;
-  /** The most steps within one second of the simulation. */
+  /** The most steps within one second of the simulation, without those in which bytes arrive: a large response has many. */
   mostInASecond = 0;
   /** called with each line of the trace; undefined: only the digest is kept */
   onTrace: ((line: string) => void) | undefined;
@@ -150,13 +150,17 @@ export class Scheduler {
     }
   }
 
-  /** Begins a step. It ends with the turn of Node in which it began: microtasks and ticks belong to it. */
-  #step(machine: Machine, what: string, task: () => void): void {
-    if (++this.#steps > mostSteps) throw new Error(`the simulation did not rest: ${what}`);
+  #count(): void {
     const second = Math.floor(this.#nowMs / 1_000);
     this.#stepsOfSecond = second === this.#second ? this.#stepsOfSecond + 1 : 1;
     this.#second = second;
     this.mostInASecond = Math.max(this.mostInASecond, this.#stepsOfSecond);
+  }
+
+  /** Begins a step. It ends with the turn of Node in which it began: microtasks and ticks belong to it. */
+  #step(machine: Machine, what: string, task: () => void): void {
+    if (++this.#steps > mostSteps) throw new Error(`the simulation did not rest: ${what}`);
+    if (!what.endsWith(" bytes")) this.#count();
     this.#note(`${this.#nowMs.toFixed(3)} ${machine.name} ${what}`);
     this.#machine = machine;
     task();

@@ -16,8 +16,11 @@ export type PipeOutcome =
   | { kind: "delivered" }
   /** the client left before */
   | { kind: "gone" }
-  /** The other hub took no byte of it, or is not the room's home. It may be sent to another, unless its body is gone. */
-  | { kind: "untaken" }
+  /**
+   * The other hub took no byte of it, or (`wasReached`) says that it is not the room's home, perhaps after the request has waited
+   * there. It may be sent to another, unless its body is gone.
+   */
+  | { kind: "untaken"; wasReached: boolean }
   /** Its response is no stream, and the client has the beginning of one. */
   | { kind: "refused"; body: string }
   /** The other hub took it and ended before its response: not to be sent again. `headers`: of what had begun. */
@@ -85,7 +88,7 @@ export class HopExchange implements SocketUser, ResponseParts {
         if (this.#isOver) socket.destroy();
         else this.#open(new PooledSocket(socket, "connect", this));
       },
-      () => this.#end({ kind: "untaken" }),
+      () => this.#end({ kind: "untaken", wasReached: false }),
     );
   }
 
@@ -148,7 +151,7 @@ export class HopExchange implements SocketUser, ResponseParts {
 
   onHead(head: ParsedHead): void {
     const response = this.#response;
-    if (isHomeElsewhere(head)) return this.#end({ kind: "untaken" });
+    if (isHomeElsewhere(head)) return this.#end({ kind: "untaken", wasReached: true });
     this.#begun = head;
     // After comments only a stream can follow.
     if (response.headersSent && !isStream(head)) this.#refusal = "";

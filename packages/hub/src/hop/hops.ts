@@ -195,7 +195,7 @@ export class HopRequest extends PipedRequest {
   /** Never rejects. @param facts - value of the header by which one hub tells another of a client */
   send(home: HubIdentity, facts: string): Promise<PipeOutcome> {
     const pool = this.#poolOf(home);
-    if (pool === undefined) return Promise.resolve({ kind: "untaken" });
+    if (pool === undefined) return Promise.resolve({ kind: "untaken", wasReached: false });
     return this.sendOver(pool, toHub(this.#arrived, facts));
   }
 }

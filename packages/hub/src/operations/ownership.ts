@@ -15,14 +15,15 @@ import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 export type Proof = "token" | "address" | "machine" | "open" | undefined;
 
 /**
- * Contract §3. A wrong token is refused even from the right address.
+ * Contract §3. A wrong token is refused even from the right address. At a new home of the room it proves nothing until the
+ * participant is back: the registration there may be older than the token.
  *
  * @throws HubError `participant_token_invalid`
  */
 export function proofOf(mode: OwnershipMode, participant: Participant, peer: Peer): Proof {
   if (peer.token !== undefined) {
     if (matchesToken(peer.token, participant.tokenDigest)) return "token";
-    if (mode !== "open") {
+    if (mode !== "open" && participant.presence.returning === undefined) {
       throw new HubError(
         "participant_token_invalid",
         `The participant token sent does not belong to ${participant.id} as it is registered now.`,

@@ -26,7 +26,7 @@ import { isPermitted, noDemand, type Permits } from "../domain/needs/demand.ts";
 import { permitsOf } from "./access.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
-import { endReturn, requireComplete } from "./homes/returning.ts";
+import { endReturn, requireBack, requireComplete } from "./homes/returning.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
 import { isUnused } from "./direct-path.ts";
 
@@ -86,7 +86,8 @@ export function recordHeartbeat(
   peer: Peer,
 ): HeartbeatResponse {
   const participant = context.registry.participant(context.registry.room(code), id);
-  proofOf(context.ownership, participant, peer);
+  const proof = proofOf(context.ownership, participant, peer);
+  if (proof !== "token" && peer.token !== undefined) requireBack(participant);
   requireComplete(participant);
   participant.presence.lastUsedMs = context.nowMs();
   endReturn(context, participant);
@@ -208,6 +209,7 @@ export function authorizeTunnel(
     );
   }
   if (!matchesToken(peer.token, participant.tokenDigest)) {
+    requireBack(participant);
     throw new HubError(
       "participant_token_invalid",
       `The token does not belong to ${id} as it is registered now.`,

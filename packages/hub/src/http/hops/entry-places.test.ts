@@ -18,12 +18,17 @@ const there = (epoch: number, mustTake = false): Place => ({
   mustTake,
 });
 
-/** @param places - one for each look; @param outcomes - one for each time it is piped */
+/**
+ * @param places - one for each look
+ * @param outcomes - one for each time it is piped
+ * @param heldMs - how long each hub has the request before it responds that it is not the home; 0: it does not respond
+ */
 function arriving(
   places: Place[],
   outcomes: PipeOutcome["kind"][],
   response: object = {},
   surface?: Arrival["surface"],
+  heldMs = 0,
 ) {
   const said: string[] = [];
   let nowMs = 0;
@@ -48,7 +53,10 @@ function arriving(
           const { requestId, epoch, mustTake } = decodeHopFacts(facts);
           said.push(`${requestId} piped to ${epoch}${mustTake ? ", which must take it" : ""}`);
           const kind = outcomes.shift() ?? expect.unreachable("piped once too often");
-          if (kind === "untaken") return { kind };
+          if (kind === "untaken") {
+            nowMs += heldMs;
+            return { kind, wasReached: heldMs > 0 };
+          }
           if (kind === "refused") return { kind, body: refusal };
           return kind === "broken" ? { kind, headers: {} } : { kind };
         },
@@ -123,6 +131,16 @@ test("a home that did not take a request is not dialled again at once", async ()
   await over;
   const piped = ["req_1 piped to 3", "AB23CD not at 3", "waits"];
   expect(said).toEqual([...piped, "pauses for 100 ms", ...piped, "served"]);
+});
+
+test("a request that has waited at a home, however long, finds the next one", async () => {
+  const places: Place[] = [there(3), there(4)];
+  const { said, over } = arriving(places, ["untaken", "delivered"], {}, undefined, 60_000);
+  await Promise.race([over, expect.poll(() => said).toContain("bb told: req_1 delivered")]);
+  expect(said).toEqual([
+    ...["req_1 piped to 3", "AB23CD not at 3", "waits"],
+    ...["req_1 piped to 4", "bb told: req_1 delivered"],
+  ]);
 });
 
 test("hubs that each take the other one for the home are not asked for ever", async () => {

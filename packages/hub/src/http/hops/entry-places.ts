@@ -60,8 +60,11 @@ interface Pipes extends Pick<Hops, "pipeUpgrade"> {
 
 type There = Extract<Place, { kind: "there" }>;
 
+/** `elsewhere`: that hub responded that another one is the home. */
+type PipedTo = "over" | "unreached" | "elsewhere";
+
 interface Piped {
-  pipe: (place: There) => Promise<"over" | "again">;
+  pipe: (place: There) => Promise<PipedTo>;
   canBeServedHere: () => boolean;
 }
 
@@ -156,7 +159,7 @@ export class EntryPlaces implements RoomPlaces {
     response.once("prefinish", () => {
       if (!request.complete) discardRest(this.#deps.flushing, request);
     });
-    const pipe = async (place: There): Promise<"over" | "again"> => {
+    const pipe = async (place: There): Promise<PipedTo> => {
       const { home } = place;
       // So that its client's next request comes to a hub that stays.
       if (this.#deps.isDraining()) response.shouldKeepAlive = false;
@@ -168,7 +171,7 @@ export class EntryPlaces implements RoomPlaces {
           return "over";
         case "untaken":
           if (!opened.canBeSent) throw homeMoved(target.code);
-          return "again";
+          return outcome.wasReached ? "elsewhere" : "unreached";
         case "refused":
           breakOff(response, target, refusalIn(outcome.body), true);
           await pipes.tell(home.hubId, target.requestId, "delivered", request);
@@ -191,13 +194,13 @@ export class EntryPlaces implements RoomPlaces {
     head: Buffer,
   ): void {
     const startedMs = this.#deps.nowMs();
-    const pipe = async (place: There): Promise<"over" | "again"> => {
+    const pipe = async (place: There): Promise<PipedTo> => {
       if (tunnel !== undefined && follows(request)) this.#sendAway(target, tunnel, place);
       const facts = this.#facts(target, request, place, startedMs);
       const arriving = { request, socket, head };
       const outcome = await this.#deps.pipes.pipeUpgrade(arriving, place.home, facts);
       if (outcome === "broken") throw homeLost();
-      return outcome === "untaken" ? "again" : "over";
+      return outcome === "untaken" ? "unreached" : "over";
     };
     const piped = { pipe, canBeServedHere: () => true };
     const owner = this.#deps.hubOfSession(tunnel?.session);
@@ -256,7 +259,7 @@ export class EntryPlaces implements RoomPlaces {
     const { self, homes, nowMs, pause } = this.#deps;
     if (surface !== undefined) this.#deps.refuseAtLimit(this.#underWay.size);
     if (!isLasting) this.#underWay.add(request);
-    const untilMs = nowMs() + findHomeMs;
+    let untilMs = nowMs() + findHomeMs;
     try {
       let place = first.kind === "wait" ? await homes.placed(code) : first;
       let before: RoomHome | undefined;
@@ -266,7 +269,11 @@ export class EntryPlaces implements RoomPlaces {
         const mustTake = place.kind === "there" && place.mustTake;
         if (!mustTake && isSame(home, before)) await pause(sameHomeAgainMs);
         before = home;
-        if ((await piped.pipe({ kind: "there", home, mustTake })) === "over") return;
+        const sentMs = nowMs();
+        const outcome = await piped.pipe({ kind: "there", home, mustTake });
+        if (outcome === "over") return;
+        // Before its room moved, the request may have waited in that hub's queue.
+        if (outcome === "elsewhere") untilMs += nowMs() - sentMs;
         homes.notServedBy(code, home);
         if (nowMs() >= untilMs) throw homeUnknown(code);
         place = await homes.placed(code);

@@ -210,6 +210,20 @@ describe("an agent whose hub stopped", () => {
     },
   );
 
+  test("joins again where its token is newer than the registration: its hub could not store that", async () => {
+    const office = openOffice({ ...tunnelled, registrant: { address: elsewhere } });
+    const { context, room } = office;
+    const newer = peerAt(elsewhere, { token: `rhp_${"9".repeat(43)}` });
+    const beat = () => recordHeartbeat(context, room, "ada", newer);
+    expect(beat).toThrow(mustJoinAgain);
+    expect(() => authorizeTunnel(context, room, "ada", newer, undefined)).toThrow(mustJoinAgain);
+    const { token: minted } = await office.join({ transport: "tunnel" }, newer);
+    expect(minted).toMatch(/^rhp_/);
+    // Now the registration is the newest.
+    office.openTunnel(office.ada);
+    expect(beat).toThrow(expect.objectContaining({ code: "participant_token_invalid" }) as Error);
+  });
+
   test("that only sends refused signs is offline after 30 s", () => {
     const office = openOffice(tunnelled, { has: { instructions: true } });
     for (const ms of [10_000, 10_000, 10_000, 500]) {

@@ -12,10 +12,23 @@ const nothing: Withheld = { authHeaders: false, instructions: false, machineSecr
  *
  * @throws HubError `participant_not_found`
  */
-export function requireComplete({ id, roomCode, presence }: Participant): void {
-  const { returning } = presence;
-  if (returning === undefined || isComplete(returning)) return;
-  throw new HubError(
+export function requireComplete(participant: Participant): void {
+  const { returning } = participant.presence;
+  if (returning !== undefined && !isComplete(returning)) throw mustJoinAgain(participant);
+}
+
+/**
+ * The token of an agent that joined while its hub could not store that is newer than the registration: its agent joins again
+ * after this error.
+ *
+ * @throws HubError `participant_not_found`, while the participant is on its way here
+ */
+export function requireBack(participant: Participant): void {
+  if (participant.presence.returning !== undefined) throw mustJoinAgain(participant);
+}
+
+function mustJoinAgain({ id, roomCode }: Participant): HubError {
+  return new HubError(
     "participant_not_found",
     `The hub that ${id} had joined has stopped, so ${id} must join again.`,
     { hint: `roomhub join ${roomCode} --id ${id}` },
