@@ -282,7 +282,11 @@ export class History {
           : { cluster: { directory, secret: clusterSecret, advertiseUrl: urlOf(machine) } }),
       });
       process.hub = hub;
-      await hub.listen();
+      await hub.listen().catch((error: unknown) => {
+        if (!(error instanceof this.#product.DirectoryUnavailable)) throw error;
+        // As a service manager does.
+        setTimeout(() => void this.#startHub(process), 1_000);
+      });
     });
   }
 

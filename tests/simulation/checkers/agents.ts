@@ -9,7 +9,7 @@ const offlineMs = 40_000;
 const lostMs = 65_000;
 
 /** Where a hub and an agent do not hear each other for long, the participant is offline, and no request waits for the end of it. */
-export function silenceIsNoticed({ plan, outcomes, watchers }: History): string[] {
+export function silenceIsNoticed({ plan, agents, outcomes, watchers }: History): string[] {
   const fault = onlyFaultOf(plan.faults);
   if (fault?.kind !== "cut" || plan.hubs.length > 1 || fault.forMs < lostMs) return [];
   const agent = plan.agents.find(({ name }) => name === fault.other);
@@ -21,11 +21,16 @@ export function silenceIsNoticed({ plan, outcomes, watchers }: History): string[
       fault.atMs < atMs &&
       atMs < fault.atMs + offlineMs,
   );
+  const generations = agents
+    .filter(({ id }) => id !== agent.name)
+    .flatMap(({ server }) => server.generations);
   return [
     ...(isOffline === true ? [] : [`${agent.name} was silent and is not reported as offline`]),
     ...outcomes
       .filter(({ sentMs }) => sentMs < fault.atMs)
       .filter(({ endedMs = Infinity }) => endedMs > fault.atMs + lostMs)
+      // Another one has served it, perhaps after it has waited there for a slot.
+      .filter(({ tag }) => !generations.some((one) => one.tag === tag))
       .map(({ tag }) => `${tag} waited for an agent that was silent`),
   ];
 }

@@ -21,7 +21,8 @@ export function otherHubsGoOn({ plan, outcomes }: History): string[] {
   const killedMs = [...(end.kind === "kill" ? [end.atMs] : []), end.atMs + end.forMs];
   return outcomes.flatMap((outcome) => {
     const { tag, end: how, code, sentMs, endedMs = sentMs } = outcome;
-    const isHit = killedMs.some((ms) => sentMs <= ms && ms <= endedMs);
+    const isCut = code === "hub_shutting_down" && endedMs > end.atMs + drainedMs;
+    const isHit = isCut || killedMs.some((ms) => sentMs <= ms && ms <= endedMs);
     if (isAt(plan, outcome, end.machine) || isHit || isServed(outcome)) return [];
     return [`${tag} ended with ${code ?? how} though its hub did not`];
   });

@@ -93,6 +93,8 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
   #connection = 0;
   #isCutOff = false;
   #isClosed = false;
+  /** while it opens */
+  #onOpenFailed: ((error: Error) => void) | undefined;
 
   constructor(shared: SharedDirectory, options: MemoryDirectoryOptions) {
     super();
@@ -114,7 +116,11 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
     this.#refuseWhenCutOff();
     this.listener = listener;
     this.#stopBeats = this.#options.every(PRESENCE_INTERVAL_MS, () => this.beat());
-    await new Promise<void>((resolve) => this.#connect(resolve));
+    await new Promise<void>((resolve, reject) => {
+      this.#onOpenFailed = reject;
+      this.#connect(resolve);
+    });
+    this.#onOpenFailed = undefined;
   }
 
   async close(): Promise<void> {
@@ -130,12 +136,14 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
     this.#isCutOff = true;
     const wasUp = this.isUp;
     this.#disconnect();
+    this.#onOpenFailed?.(new DirectoryUnavailable("the connection was lost meanwhile"));
     if (wasUp) this.listener?.stateChanged(false);
   }
 
   heal(): void {
     this.#isCutOff = false;
-    if (this.listener !== undefined && !this.#isClosed && !this.isUp) this.#connect(() => {});
+    const isOpened = this.listener !== undefined && this.#onOpenFailed === undefined;
+    if (isOpened && !this.#isClosed && !this.isUp) this.#connect(() => {});
   }
 
   killed(): void {

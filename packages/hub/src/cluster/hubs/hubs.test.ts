@@ -36,6 +36,18 @@ describe("a hub that was heard of", () => {
     expect([hubs.isDead(aLife(ada), 99_000), hubs.list()]).toEqual([true, []]);
   });
 
+  test("counts in its younger life, and in one whose clock was set back once the life before has missed a beat", () => {
+    const hubs = new Hubs(own);
+    hubs.seen(aLife(ada, 2), 0);
+    hubs.seen(aLife(ada, 1), 4_000);
+    expect(hubs.isPresent(aLife(ada, 2))).toBe(true);
+    hubs.seen(aLife(ada, 1), 4_001);
+    expect([hubs.isPresent(aLife(ada, 1)), hubs.isDead(aLife(ada, 2), 4_001)]).toEqual([
+      true,
+      true,
+    ]);
+  });
+
   test("is not dead while the link to it responds", () => {
     const hubs = new Hubs(own);
     hubs.seen(aLife(ada), 0);

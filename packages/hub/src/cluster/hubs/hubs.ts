@@ -61,8 +61,9 @@ export class Hubs {
     if (hubId === this.#own.hubId) return;
     const before = this.#present.get(hubId);
     if (before !== undefined && before.presence.bootId !== bootId) {
-      // Two hubs with one id take turns: the younger one counts.
-      if (before.presence.startedAt > startedAt) return;
+      // Two hubs with one id take turns: the younger one counts. One whose clock was set back is no other hub.
+      const isBeating = nowMs - before.lastSeenMs <= missedBeatMs;
+      if (before.presence.startedAt > startedAt && isBeating) return;
       this.#bury(before.presence);
     }
     this.#dead.delete(lifeKey(presence));
