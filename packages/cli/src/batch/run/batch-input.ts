@@ -1,0 +1,303 @@
+import { isUtf8 } from "node:buffer";
+import { createHash } from "node:crypto";
+import { readSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import {
+  type InferenceProtocol,
+  isObject,
+  type JsonObject,
+  parseJson,
+  parseObject,
+  SURFACES,
+} from "@roomhub/protocol";
+import { IdIndex } from "./id-index.ts";
+import { memberText } from "./json-member.ts";
+import { readLines } from "./line-reader.ts";
+
+/** Longer lines are an error: a line is in memory while it is checked and sent. */
+export const maxLineBytes = 16 * 1024 * 1024;
+
+/** So many models have queues of their own; lines with others have one in common. */
+const maxModels = 255;
+
+/** What is wrong with a line of an input. */
+export interface LineProblem {
+  /** from 1 */
+  line: number;
+  /** the end of a sentence about the line */
+  problem: string;
+}
+
+export interface CheckedInput {
+  /** the caller closes it; undefined when there is a problem */
+  input: BatchInput | undefined;
+  /** the first ones; empty for an input that can be sent */
+  problems: LineProblem[];
+  problemCount: number;
+}
+
+export interface CheckOptions {
+  /** problems to keep; default 10 */
+  maxProblems?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads a file of requests in OpenAI's batch format, and checks every line: JSON, a `custom_id` that no other line has,
+ * `POST`, one url for all that is a surface, a body that does not stream. Keeps 30 bytes of memory for each line.
+ *
+ * @throws NodeJS.ErrnoException when the file cannot be read, the signal's reason
+ */
+export async function checkInput(
+  path: string,
+  { maxProblems = 10, signal }: CheckOptions = {},
+): Promise<CheckedInput> {
+  const file = await open(path, "r");
+  try {
+    const check = new InputCheck(file, maxProblems);
+    await readLines(file, {
+      maxLineBytes,
+      signal,
+      onChunk: (chunk) => check.addBytes(chunk),
+      onLine: ({ bytes, offset }) => check.addLine(bytes, offset),
+    });
+    const checked = check.end();
+    if (checked.input === undefined) await file.close();
+    return checked;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** A request of an input, ready to be sent. */
+export interface BatchRequest {
+  customId: string;
+  /** JSON, as it is in the file */
+  body: string;
+}
+
+interface InputFacts {
+  bytes: number;
+  sha256: string;
+  count: number;
+  url: string;
+  models: readonly string[];
+}
+
+/** A checked file of requests. They are numbered from 0 in the order of the file; blank lines have no number. */
+export class BatchInput {
+  readonly bytes: number;
+  readonly sha256: string;
+  /** of requests */
+  readonly count: number;
+  /** of all requests, such as `/v1/chat/completions` */
+  readonly url: string;
+  /** The values of `model` by number; the last one is undefined when there are too many to tell apart. */
+  readonly models: readonly (string | undefined)[];
+  readonly #file: FileHandle;
+  readonly #index: LineIndex;
+
+  constructor(file: FileHandle, index: LineIndex, facts: InputFacts) {
+    ({ bytes: this.bytes, sha256: this.sha256, count: this.count, url: this.url } = facts);
+    this.models = index.hasOtherModels ? [...facts.models, undefined] : facts.models;
+    this.#file = file;
+    this.#index = index;
+  }
+
+  /** What the requests are, as events call it. */
+  get protocol(): InferenceProtocol {
+    return surfaces.get(this.url)?.protocol ?? "chatCompletions";
+  }
+
+  /** The number of a request's model. */
+  modelOf(number: number): number {
+    return this.#index.modelOf(number);
+  }
+
+  /** @throws Error when the file has changed since it was checked */
+  async read(number: number): Promise<BatchRequest> {
+    const text = await this.#text(number);
+    const { custom_id: customId } = parseObject(text) ?? {};
+    const body = typeof customId === "string" ? memberText(text, "body") : undefined;
+    if (typeof customId !== "string" || body === undefined) {
+      throw new Error("The input file has changed while its requests were sent");
+    }
+    return { customId, body };
+  }
+
+  /** @returns undefined for an id that no request has */
+  numberOf(customId: string): number | undefined {
+    const candidates = this.#index.ids.find(customId);
+    // An id in a file of this batch is one of its own: texts are compared only when hashes do not tell two apart.
+    if (candidates.length < 2) return candidates[0];
+    return candidates.find(
+      (number) => customIdAt(this.#file, this.#index.placeOf(number)) === customId,
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  async #text(number: number): Promise<string> {
+    const { offset, bytes } = this.#index.placeOf(number);
+    const buffer = Buffer.allocUnsafe(bytes);
+    const { bytesRead } = await this.#file.read(buffer, 0, bytes, offset);
+    return buffer.toString("utf8", 0, bytesRead);
+  }
+}
+
+interface LinePlace {
+  offset: number;
+  bytes: number;
+}
+
+/** Read again from the file, since only hashes of ids are kept. */
+function customIdAt(file: FileHandle, { offset, bytes }: LinePlace): unknown {
+  const buffer = Buffer.allocUnsafe(bytes);
+  readSync(file.fd, buffer, 0, bytes, offset);
+  return parseObject(buffer.toString())?.["custom_id"];
+}
+
+/** Where the requests of a file are, and what they ask for, in typed arrays. */
+class LineIndex {
+  readonly ids = new IdIndex();
+  hasOtherModels = false;
+  #count = 0;
+  #offsets = new Float64Array(1024);
+  #bytes = new Uint32Array(1024);
+  #models = new Uint8Array(1024);
+
+  add(offset: number, bytes: number, model: number): void {
+    if (this.#count === this.#offsets.length) this.#grow();
+    this.#offsets[this.#count] = offset;
+    this.#bytes[this.#count] = bytes;
+    this.#models[this.#count++] = model;
+    this.hasOtherModels ||= model === maxModels;
+  }
+
+  placeOf(number: number): LinePlace {
+    return { offset: this.#offsets[number] ?? 0, bytes: this.#bytes[number] ?? 0 };
+  }
+
+  modelOf(number: number): number {
+    return this.#models[number] ?? 0;
+  }
+
+  #grow(): void {
+    const length = this.#count * 2;
+    const [offsets, bytes, models] = [this.#offsets, this.#bytes, this.#models];
+    (this.#offsets = new Float64Array(length)).set(offsets);
+    (this.#bytes = new Uint32Array(length)).set(bytes);
+    (this.#models = new Uint8Array(length)).set(models);
+  }
+}
+
+/** One reading of a file, line by line. */
+class InputCheck {
+  readonly #file: FileHandle;
+  readonly #maxProblems: number;
+  readonly #hash = createHash("sha256");
+  readonly #index = new LineIndex();
+  readonly #models = new Map<string, number>();
+  readonly #problems: LineProblem[] = [];
+  #problemCount = 0;
+  #fileBytes = 0;
+  #line = 0;
+  #count = 0;
+  #url: string | undefined;
+
+  constructor(file: FileHandle, maxProblems: number) {
+    this.#file = file;
+    this.#maxProblems = maxProblems;
+  }
+
+  addBytes(chunk: Buffer): void {
+    this.#hash.update(chunk);
+    this.#fileBytes += chunk.length;
+  }
+
+  addLine(bytes: Buffer | undefined, offset: number): void {
+    this.#line++;
+    if (bytes === undefined) return this.#note(`is longer than ${maxLineBytes / 1024 / 1024} MiB`);
+    if (!isUtf8(bytes)) return this.#note("is not UTF-8");
+    // Editors on Windows put a byte order mark before the first line.
+    const skipped = offset === 0 && bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
+    const text = bytes.toString("utf8", skipped);
+    if (text.trim() === "") return;
+    const value = parseJson(text);
+    if (!isObject(value)) {
+      return this.#note(value === undefined ? "is not JSON" : "is not a JSON object");
+    }
+    const problem = this.#problemOf(value);
+    if (problem !== undefined) return this.#note(problem);
+    this.#index.add(offset + skipped, bytes.length - skipped, this.#numberOfModel(value));
+    this.#count++;
+  }
+
+  end(): CheckedInput {
+    if (this.#line === 0 || (this.#count === 0 && this.#problemCount === 0)) {
+      this.#line = 1;
+      this.#note("is missing: the file has no requests");
+    }
+    const problems = { problems: this.#problems, problemCount: this.#problemCount };
+    if (this.#problemCount > 0) return { input: undefined, ...problems };
+    const input = new BatchInput(this.#file, this.#index, {
+      bytes: this.#fileBytes,
+      sha256: this.#hash.digest("hex"),
+      count: this.#count,
+      url: this.#url ?? "",
+      models: [...this.#models.keys()],
+    });
+    return { input, ...problems };
+  }
+
+  #note(problem: string): void {
+    this.#problemCount++;
+    if (this.#problems.length < this.#maxProblems) {
+      this.#problems.push({ line: this.#line, problem });
+    }
+  }
+
+  #problemOf({ custom_id: id, method, url, body }: JsonObject): string | undefined {
+    if (typeof id !== "string" || id === "") return "has no custom_id";
+    if (method !== "POST") return 'has a method other than "POST"';
+    if (typeof url !== "string") return "has no url";
+    if (!surfaces.has(url)) return `has a url that rooms do not have: ${JSON.stringify(url)}`;
+    this.#url ??= url;
+    if (url !== this.#url) return `has another url than the first one, ${this.#url}`;
+    if (!isObject(body)) return "has no body that is an object";
+    if (body["stream"] === true) return 'has "stream": true, and results are not streamed';
+    return this.#problemOfId(id);
+  }
+
+  #problemOfId(id: string): string | undefined {
+    const same = this.#index.ids
+      .find(id)
+      .filter((number) => customIdAt(this.#file, this.#index.placeOf(number)) === id);
+    if (same.length > 0) return `has the custom_id of an earlier line: ${JSON.stringify(id)}`;
+    this.#index.ids.add(id);
+    return undefined;
+  }
+
+  #numberOfModel({ body }: JsonObject): number {
+    const { model } = isObject(body) ? body : { model: undefined };
+    const name = typeof model === "string" ? model : "";
+    const known = this.#models.get(name);
+    if (known !== undefined) return known;
+    if (this.#models.size === maxModels) return maxModels;
+    this.#models.set(name, this.#models.size);
+    return this.#models.size - 1;
+  }
+}
+
+const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** By url, as OpenAI's batches name operations: below the URL that ends before `/v1`. */
+const surfaces = new Map(
+  SURFACES.map((surface) => [
+    surface.path.startsWith("v2/") ? `/${surface.path}` : `/v1/${surface.path}`,
+    surface,
+  ]),
+);

@@ -1,0 +1,40 @@
+import { parseObject } from "@roomhub/protocol";
+
+/** What became of a request of a batch. */
+export type Outcome =
+  | {
+      kind: "response";
+      status: number;
+      /** of the hub; empty when it sent none */
+      requestId: string;
+      /** JSON */
+      body: string;
+    }
+  | { kind: "error"; code: string; message: string };
+
+/**
+ * A line of an output or error file, in OpenAI's format.
+ * https://platform.openai.com/docs/api-reference/batch/request-output
+ *
+ * @param id - of the line
+ */
+export function outcomeLine(id: string, customId: string, outcome: Outcome): string {
+  const head = `{"id":${JSON.stringify(id)},"custom_id":${JSON.stringify(customId)}`;
+  if (outcome.kind === "error") {
+    const { code, message } = outcome;
+    return `${head},"response":null,"error":${JSON.stringify({ code, message })}}\n`;
+  }
+  const { status, requestId, body } = outcome;
+  const response = `"status_code":${status},"request_id":${JSON.stringify(requestId)}`;
+  // Line breaks can only be between the tokens of JSON, where a space means the same.
+  const line = body.replaceAll(/[\r\n]+/g, " ");
+  return `${head},"response":{${response},"body":${line}},"error":null}\n`;
+}
+
+/** @param line - of an output or error file, without its end @returns undefined for a line that is none */
+export function customIdOf(line: string): string | undefined {
+  // Most of the line is the answer: the beginning of what is written here is enough.
+  const text = /^\{"id":"[\w-]*","custom_id":("(?:[^"\\]|\\.)*"),.*\}$/s.exec(line)?.[1];
+  const { custom_id: id } = parseObject(text === undefined ? line : `{"custom_id":${text}}`) ?? {};
+  return typeof id === "string" ? id : undefined;
+}
