@@ -120,7 +120,7 @@ describe.each(["bash", "zsh", "fish"] as const)("%s", (shell) => {
       });
       const completed = await complete(shell, lines);
       for (const [index, { path, commands, options }] of listed.entries()) {
-        const takesFile = ["report", "room import"].includes(path);
+        const takesFile = ["batch", "report", "room import"].includes(path);
         const expected = takesFile ? filesIn[shell] : commands;
         expect(completed[2 * index]?.words, path).toEqual(expected);
         const words = completed[2 * index + 1]?.words.filter((word) => word.startsWith("--"));

@@ -8,6 +8,10 @@ export const EXIT = {
   notFound: 3,
   refused: 4,
   unreachable: 5,
+  /** of `batch`: every request has its result, and some are errors */
+  someFailed: 6,
+  /** of `batch`: the same command continues */
+  stopped: 7,
   interrupted: 130,
 } as const;
 

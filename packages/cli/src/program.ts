@@ -103,6 +103,10 @@ const commandGroups: Record<string, Record<string, [description: string, LoadCom
       "talk to a model of a room, or send one prompt",
       async () => (await import("./commands/chat.ts")).addChatCommand,
     ],
+    "batch <file>": [
+      "send a file of requests to a room, behind all others, and write the results",
+      async () => (await import("./batch/batch.ts")).addBatchCommand,
+    ],
     "env [room]": [
       "print the variables that point OpenAI and Anthropic clients at a room",
       async () => (await import("./commands/env.ts")).addEnvCommand,
