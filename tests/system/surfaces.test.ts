@@ -246,6 +246,74 @@ describe.each(PATHS)("over %s", (path) => {
   });
 });
 
+/** As examples/server of whisper.cpp responds: no list of models, and its name with every response. */
+async function startWhisper(inferencePath: string) {
+  const forms: string[] = [];
+  const types: Record<string, string> = { text: "text/html; charset=utf-8", vtt: "text/vtt" };
+  const server = createServer((request, response) => {
+    const send = (status: number, type: string, body: string) =>
+      response.writeHead(status, { server: "whisper.cpp", "content-type": type }).end(body);
+    const line = `${request.method} ${request.url}`;
+    if (line === "GET /") return send(200, "text/html", `<form action="${inferencePath}">`);
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    return request.on("end", () => {
+      if (line !== `POST ${inferencePath}`) return send(404, "text/plain", "File Not Found");
+      const form = Buffer.concat(parts).toString("latin1");
+      forms.push(form);
+      const format = /name="response_format"\r\n\r\n(\w+)/.exec(form)?.[1] ?? "json";
+      const srt = format === "srt" ? "application/x-subrip" : "application/json";
+      return send(200, types[format] ?? srt, `{"text":"${format}"}`);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    forms,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+describe.each(PATHS)("whisper.cpp, over %s", (path) => {
+  test.each(["/inference", "/v1/audio/transcriptions"])(
+    "transcribes at %s, in each of its formats",
+    async (inferencePath) => {
+      await using server = await startWhisper(inferencePath);
+      await using hub = await startTestHub();
+      const code = await hub.createRoom();
+      await using _ada = await join(path, hub, code, { model: "whisper", endpoint: server.url });
+      await untilListed(hub, code, "audioTranscriptions", "supported");
+      const types: Record<string, string> = {};
+      for (const format of ["json", "verbose_json", "text", "srt", "vtt"]) {
+        const body = new FormData();
+        body.set("model", "*");
+        body.set("response_format", format);
+        body.set("file", new Blob([sound.subarray(0, 1_000)]), "a.wav");
+        const url = `/rooms/${code}/v1/audio/transcriptions`;
+        const response = await hub.fetch(url, { method: "POST", body });
+        expect(await response.text()).toBe(`{"text":"${format}"}`);
+        types[format] = response.headers.get("content-type") ?? "";
+      }
+      expect(types).toEqual({
+        json: "application/json",
+        verbose_json: "application/json",
+        text: "text/plain; charset=utf-8",
+        srt: "application/x-subrip",
+        vtt: "text/vtt",
+      });
+      expect(server.forms[0]).toContain("whisper");
+      const chat = { model: "*", messages: [{ role: "user", content: "hi" }] };
+      const refused = await hub.fetch(`/rooms/${code}/v1/chat/completions`, { json: chat });
+      expect(refused.status).toBe(400);
+    },
+  );
+});
+
 test("a malformed form reaches no participant", async () => {
   await using server = await startServer({ "/v1/images/edits": respond("application/json", "{}") });
   await using hub = await startTestHub();

@@ -240,9 +240,15 @@ export class ModelServer {
     return this.#send(toServer, new LearningSink(sink, surface, knowledge));
   }
 
-  /** Where a path is at the server. Its version 2 of reranking is beside version 1, which serves the same where there is none. */
+  /**
+   * Where a path is at the server. Its version 2 of reranking is beside version 1, which serves the same where there is none;
+   * whisper.cpp transcribes at a path of its own.
+   */
   #placeOf(path: string): { baseUrl: string; path: string } {
     const { baseUrl } = this.#options;
+    if (path === "/audio/transcriptions" && this.#knowledge.program === "whisper.cpp") {
+      return { baseUrl: serverRoot(baseUrl), path: "/inference" };
+    }
     if (!path.startsWith("/v2/")) return { baseUrl, path };
     return this.#knowledge.native("rerankV2") === "supported"
       ? { baseUrl: serverRoot(baseUrl), path }
@@ -300,7 +306,8 @@ export class ModelServer {
   /** Takes the result of a probe of the same server with the same credentials, made for another participant. */
   probed(looked: ProbeResult): ProbeResult {
     const found = this.#conclude(looked);
-    const isReady = found.answered && (found.status ?? 0) < 400;
+    const isReady =
+      found.answered && ((found.status ?? 0) < 400 || found.program === "whisper.cpp");
     // A server that is only busy is still the same. A gateway that responds in place of a server lists no models.
     if (!isReady && found.isTimeout !== true) this.#knowledge.doubt();
     if (isReady && !this.#isLooking) void this.#look(found);

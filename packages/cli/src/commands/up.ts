@@ -213,6 +213,7 @@ async function chooseModel(
     if (servers.length === 0 && model !== undefined) throw noSuchModel(model);
     if (model === undefined && servers.every(({ models }) => models === undefined)) {
       for (const locked of servers) {
+        if (locked.readiness !== "needs-credentials") continue;
         const { problem, fix } = credentialsProblem(locked, requested.headers);
         context.stderr.write(`! ${problem}; ${fix}\n`);
       }

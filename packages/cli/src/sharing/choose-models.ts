@@ -12,7 +12,7 @@ import {
 } from "./found-server.ts";
 import type { ParticipantOptions } from "@roomhub/participant";
 import { nearest } from "../terminal/nearest.ts";
-import { safe } from "../terminal/text.ts";
+import { safe, shellWord } from "../terminal/text.ts";
 
 /** A model to share, and the server that serves it. */
 export interface ModelChoice {
@@ -53,9 +53,21 @@ export async function chooseModels(
   return context.prompts.pickSome("Select models to share", choices, [first]);
 }
 
-function choicesOf({ endpoint, name, models = [], capabilities }: FoundServer): ModelChoice[] {
-  const traits = { isModelListed: true, ...(capabilities === undefined ? {} : { capabilities }) };
-  return offerableModels(models).map((model) => ({ endpoint, model, serverName: name, traits }));
+/** Models for text first. */
+function choicesOf(server: FoundServer): ModelChoice[] {
+  const { endpoint, name, models = [], capabilitiesByModel } = server;
+  const isOther = (model: string) => Number(capabilitiesByModel?.has(model) ?? false);
+  return offerableModels(models)
+    .toSorted((a, b) => isOther(a) - isOther(b))
+    .map((model) => ({ endpoint, model, serverName: name, traits: traitsOf(server, model) }));
+}
+
+function traitsOf(
+  { capabilities, capabilitiesByModel }: FoundServer,
+  model: string,
+): ModelChoice["traits"] {
+  const its = capabilitiesByModel?.get(model) ?? capabilities;
+  return { isModelListed: true, ...(its === undefined ? {} : { capabilities: its }) };
 }
 
 /** Only warns about a named endpoint, which may serve unlisted models or not be ready yet. */
@@ -69,7 +81,7 @@ function namedModel(
     models.some((known) => isSameModel(known, model)),
   );
   if (server !== undefined) {
-    const traits = { isModelListed: true };
+    const traits = traitsOf(server, model);
     return { endpoint: server.endpoint, model, serverName: server.name, traits };
   }
   const known = servers.flatMap(({ models = [] }) => models);
@@ -87,7 +99,8 @@ function namedModel(
     const hint = meant === undefined ? "" : `; did you mean ${safe(meant)}?`;
     warn(`${endpoint} does not list ${safe(model)}${hint}`);
   }
-  return { endpoint, model, serverName: undefined, traits: {} };
+  const capabilities = servers.find(listsNone)?.capabilities;
+  return { endpoint, model, serverName: undefined, traits: capabilities ? { capabilities } : {} };
 }
 
 /** Prefers the same model in another size: `llama3`, `llama3:8b`, `llama3:latest`. */
@@ -118,6 +131,14 @@ function nothingToShare(
     const { problem, fix } = credentialsProblem(locked, headers);
     return new CommandError(beginning(problem), fix, EXIT.refused);
   }
+  const unlisted = servers.find(listsNone);
+  if (unlisted !== undefined) {
+    const join = `--endpoint ${shellWord(unlisted.endpoint)} --model whisper`;
+    return new CommandError(
+      `${beginning(serverText(unlisted))} transcribes, and does not list its model`,
+      `give the model a name: ${join}`,
+    );
+  }
   const [first] = servers;
   if (first === undefined || first.status === undefined) {
     return new CommandError(
@@ -145,6 +166,11 @@ function withoutModel({ endpoint, name }: FoundServer): CommandError {
 /** Capitalizes a leading article; a program's name keeps its spelling. */
 function beginning(text: string): string {
   return text.replace(/^the /, "The ");
+}
+
+/** A server whose models have no names, but a known purpose. */
+function listsNone({ models, capabilities }: FoundServer): boolean {
+  return models === undefined && capabilities != null;
 }
 
 function isLocked({ readiness }: FoundServer): boolean {

@@ -74,6 +74,7 @@ test("an endpoint is queried with its headers", async () => {
     readiness: "ready",
     status: 200,
     models: ["big-1"],
+    isBareList: true,
   });
   expect(asked[0]!.url).toBe("http://127.0.0.1:9000/v1/models");
   expect(asked[0]!.headers.get("authorization")).toBe("Bearer k");

@@ -12,6 +12,7 @@ import { RoomhubError } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import type { ParticipantOptions } from "@roomhub/participant";
+import { capabilitiesByModel, capabilitiesFor } from "./served-surfaces.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 
 /** A model server, as seen in its response to `GET {base}/models`. */
@@ -29,8 +30,12 @@ export interface FoundServer {
   certificate?: CertificateProblem;
   /** whether its model list is a llama-server's */
   isLlamaCpp?: boolean;
+  /** whether its list says nothing of its models but their names */
+  isBareList?: boolean;
   /** what its models are shared for, where that is not everything */
   capabilities?: ParticipantOptions["capabilities"];
+  /** the same for single models, by name */
+  capabilitiesByModel?: ReadonlyMap<string, ParticipantOptions["capabilities"]>;
 }
 
 const ollama = { name: "Ollama", port: 11_434 };
@@ -69,7 +74,7 @@ export async function queryModelServer(
   endpoint: string,
   headers: Readonly<Record<string, string>>,
 ): Promise<FoundServer> {
-  const { isApi: _, ...listing } = await listModels(context, endpoint, headers);
+  const { isApi: _, program: __, ...listing } = await listModels(context, endpoint, headers);
   return { endpoint, name: undefined, ...listing };
 }
 
@@ -125,8 +130,9 @@ async function queryAnyServer(
   if (found.isApi && found.readiness === "needs-credentials" && hasCredentials) {
     found = await listModels(context, endpoint, headers);
   }
-  const { isApi, ...listing } = found;
-  return isApi && listing.readiness !== "down" ? { endpoint, name, ...listing } : undefined;
+  const { isApi, program = name, ...listing } = found;
+  const server = { endpoint, name: program, ...listing };
+  return isApi && listing.readiness !== "down" ? server : undefined;
 }
 
 /** The error when no model server is found. */
@@ -206,7 +212,9 @@ function ollamaEndpoint(value: string | undefined): string | undefined {
 }
 
 /** The result of `GET {base}/models`. */
-interface Listing extends Omit<FoundServer, "endpoint" | "name" | "capabilities"> {
+interface Listing extends Omit<FoundServer, "endpoint" | "name"> {
+  /** the program that it shows, where others have the same usual port */
+  program?: string;
   /** whether the response looks like an API's: a model list, or a JSON error */
   isApi: boolean;
 }
@@ -245,15 +253,19 @@ async function listModels(
     body = undefined; // not JSON, or truncated: only the status counts
   }
   const { status } = response;
+  if (response.headers.get("server") === "whisper.cpp") {
+    const capabilities = capabilitiesFor(["transcription"]);
+    const readiness = "ready";
+    return { ...noResponse, readiness, status, isApi: true, program: "whisper.cpp", capabilities };
+  }
   const models = response.ok ? idsIn(body?.data) : undefined;
   const isApi = models !== undefined || (status >= 400 && Boolean(body?.error));
   const listing = { readiness: readinessOfModelList(status), status, models, isApi };
-  return isOfLlamaCpp(body?.data) ? { ...listing, isLlamaCpp: true } : listing;
-}
-
-function isOfLlamaCpp(data: unknown): boolean {
-  const [first] = Array.isArray(data) ? (data as ({ owned_by?: unknown } | null)[]) : [];
-  return first?.owned_by === "llamacpp";
+  const [first] = Array.isArray(body?.data) ? (body.data as ({ owned_by?: unknown } | null)[]) : [];
+  if (first?.owned_by === "llamacpp") return { ...listing, isLlamaCpp: true };
+  const byModel = capabilitiesByModel(body?.data);
+  if (byModel.size > 0) return { ...listing, program: "speaches", capabilitiesByModel: byModel };
+  return first != null && first.owned_by === undefined ? { ...listing, isBareList: true } : listing;
 }
 
 function idsIn(data: unknown): string[] | undefined {

@@ -47,6 +47,15 @@ function machine(servers: Record<number, Responses>) {
       sent.push(
         `${init?.method ?? "GET"} :${port}${pathname} ${typeof init?.body === "string" ? init.body : ""}`.trim(),
       );
+      if (pathname === "/v1/models" && "whisper" in responses) {
+        return new Response("File Not Found (/v1/models)", {
+          status: 404,
+          headers: { server: "whisper.cpp" },
+        });
+      }
+      if (pathname === "/v1/models" && "/models" in responses) {
+        return Response.json(responses["/models"]);
+      }
       if (pathname === "/v1/models") {
         const isLlama = "/rerank" in responses;
         return Response.json({
@@ -120,3 +129,62 @@ test.each<[string, object, object | undefined]>([
     expect(choice?.traits.capabilities).toEqual(expected);
   },
 );
+
+const transcribes = { ...nothing, audioTranscriptions: "supported" };
+const speaks = { ...nothing, audioSpeech: "supported" };
+
+test("models of speaches are shared for their tasks, named or not", async () => {
+  const list = {
+    data: [
+      { id: "whisper-small", owned_by: "Systran", task: "automatic-speech-recognition" },
+      { id: "kokoro", owned_by: "hexgrad", task: "text-to-speech" },
+    ],
+  };
+  const { choose, sent } = machine({ 8000: { "/models": list } });
+  const [first] = await choose();
+  expect(first).toMatchObject({ model: "whisper-small", serverName: "speaches" });
+  const hears = { ...transcribes, audioTranslations: "supported" };
+  expect(first?.traits.capabilities).toEqual(hears);
+  const [named] = await choose({ models: ["kokoro"] });
+  expect(named?.traits.capabilities).toEqual(speaks);
+  expect(new Set(sent)).toEqual(new Set(["GET :8000/v1/models"]));
+});
+
+test("models of LocalAI are shared for what its own list says, those for text first", async () => {
+  const { choose, world } = machine({
+    8080: {
+      "/models": { data: ["whisper-1", "tts-1", "qwen"].map((id) => ({ id, object: "model" })) },
+      "/models/capabilities": {
+        data: [
+          { id: "whisper-1", capabilities: ["transcript"] },
+          { id: "tts-1", capabilities: ["tts"] },
+          { id: "qwen", capabilities: ["chat", "completion"] },
+        ],
+      },
+    },
+  });
+  const requested = { endpoint: undefined, models: [], isAll: true, headers: {} };
+  const found = await findServers(world.context, requested, silent);
+  const choices = await chooseModels(world.context, requested, found, silent);
+  expect(choices.map(({ model, traits }) => [model, traits.capabilities])).toEqual([
+    ["qwen", undefined],
+    ["whisper-1", transcribes],
+    ["tts-1", speaks],
+  ]);
+  expect(choices[0]?.serverName).toBe("LocalAI");
+  expect(await choose()).toMatchObject([{ model: "qwen" }]);
+});
+
+test("whisper.cpp needs a name for its model, and is shared for transcription", async () => {
+  const { choose } = machine({ 8080: { whisper: {} } });
+  await expect(choose()).rejects.toMatchObject({
+    message: "whisper.cpp at http://127.0.0.1:8080 transcribes, and does not list its model",
+    hint: "give the model a name: --endpoint http://127.0.0.1:8080 --model whisper",
+  });
+  const endpoint = "http://127.0.0.1:8080";
+  const [choice] = await choose({ endpoint, models: ["whisper"] });
+  expect(choice).toEqual({
+    ...{ endpoint, model: "whisper", serverName: undefined },
+    traits: { capabilities: transcribes },
+  });
+});

@@ -6,10 +6,11 @@ import {
   SURFACES,
   type SurfaceWord,
   timeoutSignal,
+  urlBelow,
 } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import type { FoundServer } from "./found-server.ts";
-import { capabilitiesFor } from "./served-surfaces.ts";
+import { capabilitiesByModel, capabilitiesFor } from "./served-surfaces.ts";
 
 /**
  * Finds out which servers are not for text, as far as they show it without generating anything. A decoder that is served for
@@ -24,6 +25,11 @@ export function withKinds(
 ): Promise<FoundServer[]> {
   return Promise.all(
     found.map(async (server) => {
+      // What its list says is certain.
+      if (server.capabilities !== undefined || server.capabilitiesByModel !== undefined)
+        return server;
+      const byModel = await servedByModel(context, server, headers);
+      if (byModel.size > 0) return { ...server, capabilitiesByModel: byModel, ...localAi(server) };
       const served = await servedAlone(context, server, headers);
       return served.length === 0 ? server : { ...server, capabilities: capabilitiesFor(served) };
     }),
@@ -31,6 +37,24 @@ export function withKinds(
 }
 
 const queryMs = 1_000;
+
+/** LocalAI says in a list of its own what each model is for. */
+async function servedByModel(
+  context: CliContext,
+  { endpoint, name, isBareList }: FoundServer,
+  headers: Readonly<Record<string, string>>,
+): Promise<ReturnType<typeof capabilitiesByModel>> {
+  const check = checkEndpoint(endpoint);
+  if (!check.ok || isBareList !== true) return new Map();
+  const credentials = name === undefined ? headers : {};
+  const url = urlBelow(check.baseUrl, "/models/capabilities");
+  return capabilitiesByModel(parseObject(await textOf(context, url, credentials))?.["data"]);
+}
+
+/** Its usual port is also llama.cpp's. */
+function localAi({ name }: FoundServer): Pick<FoundServer, "name"> {
+  return { name: name === undefined ? undefined : "LocalAI" };
+}
 
 /** @returns the surfaces that it is for; none when it is for text, or does not show it */
 async function servedAlone(
@@ -90,7 +114,7 @@ async function textOf(
   context: CliContext,
   url: string,
   headers: Readonly<Record<string, string>>,
-  body: string | undefined,
+  body?: string,
 ): Promise<string> {
   const request =
     body === undefined

@@ -1,6 +1,7 @@
 import {
   type Capabilities,
   InferenceProtocol,
+  isObject,
   SURFACE_WORDS,
   type SurfaceWord,
 } from "@roomhub/protocol";
@@ -22,6 +23,35 @@ export function capabilitiesFor(served: readonly SurfaceWord[]): Declared {
     if (isServed || !isFound(protocol)) declared[protocol] = isServed ? "supported" : "unsupported";
   }
   return declared;
+}
+
+/** What each task of a model is served for, in the words of speaches (`ModelTask` in api_types.py) and LocalAI. */
+const tasks: Readonly<Record<string, readonly SurfaceWord[]>> = {
+  "automatic-speech-recognition": ["transcription", "translation"],
+  "text-to-speech": ["speech"],
+  transcript: ["transcription"],
+  tts: ["speech"],
+  image: ["images"],
+  rerank: ["rerank"],
+  embeddings: ["embeddings"],
+};
+
+/**
+ * Which models of a list are not for text, and what for, by id: where speaches has a `task`, and LocalAI `capabilities`.
+ *
+ * @param data - of the list
+ */
+export function capabilitiesByModel(data: unknown): ReadonlyMap<string, Declared> {
+  const byModel = new Map<string, Declared>();
+  for (const entry of Array.isArray(data) ? (data as unknown[]) : []) {
+    if (!isObject(entry) || typeof entry["id"] !== "string") continue;
+    const { id, task, capabilities = [task] } = entry;
+    const its = Array.isArray(capabilities) ? (capabilities as unknown[]) : [];
+    if (its.includes("chat") || its.includes("completion")) continue;
+    const served = its.flatMap((name) => tasks[String(name)] ?? []);
+    if (served.length > 0) byModel.set(id, capabilitiesFor(served));
+  }
+  return byModel;
 }
 
 /** What a model server is known to have, in words. */

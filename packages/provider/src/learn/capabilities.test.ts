@@ -195,6 +195,23 @@ test("SGLang lists its paths where vLLM does, and is recognised by a path of its
   expect(named.program).toBe("SGLang");
 });
 
+test.each([
+  ["/inference", "whisper.cpp"],
+  ["/v1/audio/transcriptions", undefined],
+])("whisper.cpp that transcribes at %s is taken for %s", async (path, expected) => {
+  const { found, program, requested } = await discover(
+    { "GET /": { body: `<form action="${path}" method="POST">` } },
+    { found: { program: "whisper.cpp" } },
+  );
+  expect(program).toBe(expected);
+  expect(found).toMatchObject({
+    audioTranscriptions: "supported",
+    audioTranslations: "unsupported",
+  });
+  expect(found).toMatchObject({ chatCompletions: "unsupported", rerank: "unsupported" });
+  expect(requested).toEqual(["GET /"]);
+});
+
 test("another server that lists its paths is not taken for vLLM", async () => {
   const paths = { "/v1/chat/completions": {}, "/v1/responses": {} };
   const { found, program } = await discover({ "GET /openapi.json": json({ paths }) });

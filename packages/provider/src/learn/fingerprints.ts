@@ -15,6 +15,7 @@ export type ServerProgram =
   | "TGI"
   | "TensorRT-LLM"
   | "LMDeploy"
+  | "whisper.cpp"
   | "OpenAI"
   | "cloud"
   | "gateway";
@@ -254,6 +255,17 @@ export const fingerprints: readonly Fingerprint[] = [
   vllm,
   otherListing,
 ];
+
+/** It has neither a list of models nor one of paths, and translates only what asks for it in a field of its own. */
+export const whisperCpp: KnownCapabilities = {
+  ...textAlone,
+  openResponses: "unsupported",
+  chatCompletions: "unsupported",
+  completions: "unsupported",
+  embeddings: "unsupported",
+  messages: "unsupported",
+  audioTranscriptions: "supported",
+};
 
 export const openai: KnownCapabilities = {
   ...usual,

@@ -65,6 +65,10 @@ const table: Record<string, [reply: string, expected: object]> = {
     { answered: true, status: 401, problem: expect.stringContaining("bad key") },
   ],
   "a page": [httpResponse("<html>", "", "404 No"), { answered: true, status: 404 }],
+  "whisper.cpp, which lists no models": [
+    httpResponse("File Not Found (/v1/models)", "server: whisper.cpp\r\n", "404 Not Found"),
+    { answered: true, status: 404, program: "whisper.cpp" },
+  ],
   "something else": [
     httpResponse("[]"),
     { answered: true, problem: expect.stringContaining("list") },

@@ -68,7 +68,14 @@ function readModels({ body, head }: QueryResult): Partial<ProbeResult> {
   if (complaint !== undefined && complaint !== null) {
     return { problem: `GET /models returned ${status} with an error: ${textOf(complaint)}` };
   }
-  if (status >= 300) return { problem: `GET /models returned ${status}` };
+  if (status >= 300) {
+    const isWhisper = headers["server"] === "whisper.cpp";
+    return {
+      problem: `GET /models returned ${status}`,
+      // It lists no models, and says who it is with every response.
+      ...(isWhisper ? { program: "whisper.cpp" } : {}),
+    };
+  }
   const data = value?.["data"];
   if (value === undefined || !Array.isArray(data)) {
     return { problem: "GET /models did not return a models list" };

@@ -5,6 +5,7 @@ import {
   openai,
   type ServedPath,
   type ServerProgram,
+  whisperCpp,
 } from "./fingerprints.ts";
 import type { KnownCapabilities } from "./known-capabilities.ts";
 import { objectIn, type Question, type QueryResult } from "./query.ts";
@@ -41,6 +42,13 @@ export async function recognise(
   const root = serverRoot(baseUrl);
   const served: ServedPath = (path) => (root === baseUrl ? path : `/v1${path}`);
   if (found.program === "gateway") return { ...undescribed, program: "gateway", capabilities: {} };
+  if (found.program === "whisper.cpp") {
+    const page = (await look({ baseUrl: root, path: "/" }))?.body.toString("utf8") ?? "";
+    // Started with `--inference-path`, it takes transcriptions where others do.
+    const isUsual = page.includes(`action="${served("/audio/transcriptions")}"`);
+    const program = isUsual ? undefined : found.program;
+    return { ...undescribed, program, capabilities: { ...whisperCpp } };
+  }
   const listed = fingerprints.find(
     ({ program }) => program !== undefined && program === found.program,
   );

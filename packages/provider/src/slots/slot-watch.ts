@@ -280,6 +280,7 @@ const byProgram: Readonly<Partial<Record<ServerProgram, number>>> = {
   TGI: many,
   "TensorRT-LLM": many,
   LMDeploy: many,
+  "whisper.cpp": 1,
   OpenAI: many,
   cloud: many,
   gateway: many,

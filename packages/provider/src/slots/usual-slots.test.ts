@@ -7,6 +7,7 @@ test.each<[ServerProgram | undefined, number | undefined]>([
   ["vLLM", 256],
   ["SGLang", 256],
   ["OpenAI", 256],
+  ["whisper.cpp", 1],
   ["cloud", 256],
   ["llama.cpp", undefined],
   [undefined, undefined],
