@@ -17,7 +17,7 @@ import type { SavedToken } from "./sharing/saved-secrets.ts";
 import type { DoorOptions } from "./door/door.ts";
 import { DoorOpenError, type OpenDoor } from "./door/open-doors.ts";
 import { runRoomhub } from "./program.ts";
-import { newCertificate } from "./tls/own-certificate.ts";
+import { fixedCertificate } from "./tls/certificate.fixture.ts";
 import { Pins } from "./tls/pins.ts";
 import { RoomKeys } from "./rooms/room-keys.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
@@ -306,7 +306,7 @@ export function makeWorld(
           forget: async (saved) => void tokens.splice(tokens.indexOf(saved), 1),
         };
       },
-      ownCertificate: async (names) => newCertificate(names),
+      ownCertificate: async () => fixedCertificate,
       operatorSecret: async () => undefined,
       machineSecretOf: async (baseUrl) => `secret of ${baseUrl}`,
       createParticipant: async (options) => {

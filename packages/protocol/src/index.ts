@@ -105,11 +105,13 @@ export {
   isForOthers,
   isLoopbackHost,
   inviteUrl,
+  curlLine,
   joinLine,
   pastedHub,
   type PastedHub,
   programLine,
   sdkLine,
+  sealedUrl,
   shellWord,
 } from "./pasted-lines.ts";
 export {

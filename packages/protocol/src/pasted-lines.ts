@@ -66,6 +66,21 @@ export function inviteUrl({ hubUrl, pin }: PastedHub, roomCode: string): string 
   return `${hubUrl}/rooms/${roomCode}${pin === undefined ? "" : `#pin=${pin}`}`;
 }
 
+/**
+ * curl for a hub, before its options and URL. With a pin, `-k` leaves out the authorities, which know nothing of the hub's
+ * own certificate; curl compares the key with the pin all the same, and sends nothing to another.
+ */
+export function curlLine({ pin }: Pick<PastedHub, "pin">): string {
+  if (pin === undefined) return "curl";
+  const base64 = pin.slice("sha256-".length).replaceAll("-", "+").replaceAll("_", "/");
+  return `curl -k --pinnedpubkey sha256//${base64}=`;
+}
+
+/** The hub with TLS, where a pin says that it has it. */
+export function sealedUrl({ hubUrl, pin }: PastedHub): string {
+  return pin === undefined ? hubUrl : hubUrl.replace(/^http:/, "https:");
+}
+
 /** npm knows no pins: it takes nothing over TLS from a hub whose certificate is its own. */
 function handsOut({ hubUrl, isHandedOut, pin }: PastedHub): boolean {
   return isHandedOut && (pin === undefined || !hubUrl.startsWith("https:"));

@@ -11,6 +11,7 @@ import {
   makeWorld,
   type TestWorld,
 } from "../test-context.fixture.ts";
+import { fixedPin } from "../tls/certificate.fixture.ts";
 
 const ollama: CliContext["fetch"] = async (url) => {
   if (!url.startsWith("http://127.0.0.1:11434/")) throw new TypeError("fetch failed");
@@ -104,9 +105,44 @@ test("with --lan other machines are given an address they can reach", async () =
   const context = { fetch: ollama, commandName: "npx roomhub" };
   const world = await up(context, hubWith([]), "--lan");
   expect(world.stdout.text).toContain(
-    "npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234\n",
+    `npx -y http://192.168.1.5:5050/roomhub.tgz join 'http://192.168.1.5:5050/rooms/ABC234#pin=${fixedPin}'\n`,
   );
   expect(world.stdout.text).toContain("Open to anyone who can reach it.");
+});
+
+test("with --lan the hub seals itself, and what its room prints is encrypted or says that it is not", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]), "--lan");
+  expect(world.hubs[0]?.tls).toMatchObject({ pin: fixedPin, only: false });
+  const lines = world.stdout.text.split("\n");
+  const request = lines.find((line) => line.includes("/chat/completions"));
+  expect(request).toMatch(
+    /^ {2}curl -k --pinnedpubkey sha256\/\/[\w+/]{43}= -N https:\/\/192\.168\.1\.5:5050\/rooms\//,
+  );
+  expect(world.stdout.text).toContain("any OpenAI client: the first line, with open for join\n");
+  const plain = lines.findIndex((line) => line.includes("export OPENAI_BASE_URL=http:"));
+  for (const line of [lines[plain - 1], lines.find((each) => each.startsWith("Base URL"))])
+    expect(line).toContain("(not encrypted: only on a network you trust)");
+});
+
+test("with --lan --tls-only nothing that the room prints uses plain HTTP", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]), "--lan", "--tls-only");
+  expect(world.hubs[0]?.tls).toMatchObject({ pin: fixedPin, only: true });
+  expect(world.stdout.text).not.toMatch(/http:\/\/|not encrypted/);
+});
+
+test.each([
+  ["--no-tls", ["--no-tls"]],
+  ["the URL of a proxy in front", ["--public-url", "https://hub.example"]],
+])("with --lan and %s the hub has no certificate of its own", async (_what, flags) => {
+  const world = await up({ fetch: ollama }, hubWith([]), "--lan", ...flags);
+  expect([world.hubs[0]?.tls, world.stdout.text]).toEqual([
+    undefined,
+    expect.not.stringMatching(/pin|trust/),
+  ]);
+});
+
+test("without --lan the hub has no certificate", async () => {
+  expect((await up({ fetch: ollama }, hubWith([]))).hubs[0]?.tls).toBeUndefined();
 });
 
 test.each([

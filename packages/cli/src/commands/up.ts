@@ -90,7 +90,7 @@ export function addUpCommand(program: Command, context: CliContext): void {
 }
 
 async function up(context: CliContext, values: UpOptionValues): Promise<void> {
-  const config = await resolveHubConfig(context, values);
+  const config = sealedOnLan(await resolveHubConfig(context, values));
   const interactivity = { ...interactivityOf(context, values), canAsk: false };
   await untilStopped(context, async (signal) => {
     const cleanup: Cleanup = { closers: [], cut: 0 };
@@ -117,6 +117,14 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
     }
     failOnCutRequests(cleanup.cut);
   });
+}
+
+/** On a network, `up` serves HTTPS by itself, unless a setting says otherwise, or an authority or a proxy has its own. */
+function sealedOnLan(config: HubConfig): HubConfig {
+  const { lan, tls, tlsCert, publicUrl, nats } = config.settings;
+  const hasOther = [tlsCert, publicUrl, nats].some(({ value }) => value !== undefined);
+  if (lan.value !== true || tls.from !== "default" || hasOther) return config;
+  return { ...config, settings: { ...config.settings, tls: { value: true, from: "default" } } };
 }
 
 /** A journal, a file or a pipe gets the hub's log; on a terminal the table of requests stands for it. */

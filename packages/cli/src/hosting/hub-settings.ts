@@ -144,7 +144,7 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
   tls: {
     kind: onOff,
     flag: "--tls",
-    what: "serve HTTPS, too, on the same port, with a certificate whose key invites pin",
+    what: "serve HTTPS, too, on the same port, with a certificate whose key invites pin; up --lan does so unless --no-tls",
     fallback: false,
   },
   tlsCert: {

@@ -2,10 +2,12 @@ import { stripVTControlCharacters } from "node:util";
 import {
   inviteUrl,
   isForOthers,
+  curlLine,
   joinLine,
   pastedHub,
   type PastedHub,
   type Room,
+  sealedUrl,
 } from "@roomhub/protocol";
 import { renderUnicodeCompact } from "uqr";
 import { canErase } from "../terminal/interactivity.ts";
@@ -38,7 +40,7 @@ export function inviteText(
   const colors = colorsFor(context, stdout);
   const lines = pasteLines(context, invite).flatMap(({ title, text }) => [
     colors.dim(title),
-    `  ${text}`,
+    ...(text === undefined ? [] : [`  ${text}`]),
   ]);
   const { url, lines: last } = whereItIs(invite);
   const kept =
@@ -57,11 +59,14 @@ export function rowsOf(terminal: CliContext["stdout"], lines: readonly string[])
   return rows.reduce((sum, filled) => sum + Math.max(1, Math.ceil(filled)), 0);
 }
 
+/** A line to paste, or only what to do with another one. */
+interface PasteLine {
+  title: string;
+  text?: string;
+}
+
 /** Lines for sharing a model, for sending a request, and for setting up a program. */
-function pasteLines(
-  context: CliContext,
-  { hub, room }: ShownInvite,
-): { title: string; text: string }[] {
+function pasteLines(context: CliContext, { hub, room }: ShownInvite): PasteLine[] {
   const roomUrl = `${hub.hubUrl}/rooms/${safe(room.code)}`;
   const body = '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}';
   const share = isForOthers(hub.hubUrl) ? "a model from another machine" : "another model";
@@ -82,25 +87,38 @@ function pasteLines(
       title: `Share ${share}${room.passwordProtected ? " (prompts for the join password)" : ""}`,
       text: shareLine(context, hub, safe(room.code)),
     },
-    { title: "Send a request", text: `curl -N ${roomUrl}/v1/chat/completions -d '${body}'` },
     {
-      title: "Point any OpenAI client at it",
-      text: `export OPENAI_BASE_URL=${roomUrl}/v1 OPENAI_API_KEY=roomhub`,
+      title: "Send a request",
+      text: `${curlLine(hub)} -N ${sealedUrl(hub)}/rooms/${safe(room.code)}/v1/chat/completions -d '${body}'`,
     },
+    ...clientLines(hub, safe(room.code)),
   ];
 }
+
+/** OpenAI clients know no pins: they get a door, or plain HTTP where the hub still serves it. */
+function clientLines(hub: PastedHub, roomCode: string): PasteLine[] {
+  const plain = `export OPENAI_BASE_URL=${hub.hubUrl}/rooms/${roomCode}/v1 OPENAI_API_KEY=roomhub`;
+  if (hub.pin === undefined) return [{ title: "Point any OpenAI client at it", text: plain }];
+  const door = { title: "Encrypted, for any OpenAI client: the first line, with open for join" };
+  if (hub.hubUrl.startsWith("https:")) return [door];
+  return [door, { title: `Point any OpenAI client at it (${onTrusted})`, text: plain }];
+}
+
+const onTrusted = "not encrypted: only on a network you trust";
 
 function whereItIs({ hub, room, watchUrl }: ShownInvite): { url: string; lines: string[] } {
   const code = safe(room.code);
   const url = `${hub.hubUrl}/rooms/${code}`;
   const invite = inviteUrl(hub, code);
+  const isPlain = hub.pin !== undefined && invite.startsWith("http:");
   return {
-    url: invite,
+    // Of the page: browsers know no pins, and a short code can be scanned on a small screen.
+    url,
     lines: [
       `Code      ${code}`,
       `Page      ${url}`,
       ...(invite === url ? [] : [`Invite    ${invite}`]),
-      `Base URL  ${url}/v1`,
+      `Base URL  ${url}/v1${isPlain ? `  (${onTrusted})` : ""}`,
       ...(watchUrl === undefined ? [] : [`Watch     ${watchUrl}`]),
     ],
   };

@@ -46,7 +46,7 @@ test("up on this machine alone", async () => {
 
 test("up for the network, with a QR code on a terminal that has room for all of it", async () => {
   expect(await everywhere(["up", "--lan"], scene)).toMatchSnapshot();
-  expect(await atTerminal(["up", "--lan"], scene, 80, 50)).toMatchSnapshot();
+  expect(await atTerminal(["up", "--lan"], scene, 100, 60)).toMatchSnapshot();
 });
 
 test("up with a password", async () => {

@@ -1,0 +1,22 @@
+/** A certificate that a hub signed itself, for tests that print its pin. Its key protects nothing. */
+export const fixedCertificate = {
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBkzCCATigAwIBAgIQAQhhUTIJNhOkGx6uBPMWnTAKBggqhkjOPQQDAjASMRAw
+DgYDVQQDDAdyb29taHViMCAXDTI2MTEyNzA3NDUyOVoYDzIwNzYxMTE1MDc0NTI5
+WjASMRAwDgYDVQQDDAdyb29taHViMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+xd9HEEkzSj3x34NE6y1sujLjMqc4KXLH4t2b9XNN+pJXUcJxh4hml+5fUZUOkXq2
+qbK16rt+WbvefScxonj37aNuMGwwDAYDVR0TAQH/BAIwADAOBgNVHQ8BAf8EBAMC
+B4AwEwYDVR0lBAwwCgYIKwYBBQUHAwEwNwYDVR0RBDAwLoIJbG9jYWxob3N0hwR/
+AAABhxAAAAAAAAAAAAAAAAAAAAABgglib3gubG9jYWwwCgYIKoZIzj0EAwIDSQAw
+RgIhALfAAi8+qr8sLT+bqWUh596uizhgZDwEOXpUGd4tQT7lAiEAiCSQfR1Xyswl
+wL3VtKiVfUZofUbda0ayckRk+XQQsKg=
+-----END CERTIFICATE-----
+`,
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgPhbzMpOgj+JbNdyZ
+YvBtMUIogb7OatbouWQAGdRErJOhRANCAATF30cQSTNKPfHfg0TrLWy6MuMypzgp
+csfi3Zv1c036kldRwnGHiGaX7l9RlQ6RerapsrXqu35Zu959JzGiePft
+-----END PRIVATE KEY-----
+`,
+};
+export const fixedPin = "sha256-IWnkCFLBynBa_dQTPSobgbZ_cqFInzZ9Bgdp78Hs44w";
