@@ -12,7 +12,7 @@ import { openGuideLab } from "../support/documents/guide-lab.ts";
 import { behindAProxy } from "./guides/behind-a-proxy.ts";
 import type { BlockPlan } from "./guides/block-plan.ts";
 import { clients, clientSettings } from "./guides/clients.ts";
-import { closedRoom } from "./guides/closed-room.ts";
+import { closedRoom, encrypted } from "./guides/closed-room.ts";
 import { cluster, clusterBalancer, kubernetes, natsReference } from "./guides/cluster.ts";
 import { misunderstood } from "./guides/command-line.ts";
 import { docker, dockerCluster } from "./guides/docker.ts";
@@ -47,6 +47,7 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "docs/guides/cluster.md": cluster,
   "docs/guides/docker-cluster.md": dockerCluster,
   "docs/guides/docker.md": docker,
+  "docs/guides/encrypted.md": encrypted,
   "docs/guides/install.md": install,
   "docs/guides/kubernetes.md": kubernetes,
   "docs/guides/observe.md": observe,

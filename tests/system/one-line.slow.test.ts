@@ -1,8 +1,13 @@
+import { programLine } from "@roomhub/protocol";
+import { createHash, X509Certificate } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { buildPackage } from "../../packages/cli/src/handout/create-handout.ts";
+import { type Middle, startMiddle } from "../support/hub/middle.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { testCertificate } from "../support/hub/test-certificate.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { bareNpm, hasNpx } from "../support/programs/bare-npm.ts";
 import { curlIn, startIn } from "../support/programs/in-namespace.ts";
@@ -31,7 +36,7 @@ describe.skipIf(missing !== undefined)(`a friend without a registry${skipped}`, 
       ...["npm", "start", "--ignore-scripts", "--prefix", workspace, "--", "--lan", "--no-mdns"],
     ]);
     await hub.says(/SHA-512 .*: [0-9a-f]{128}/, buildMs);
-    const line = /npx -y http:\/\/10\.77\.0\.1:5050\S+ join (http\S+)/.exec(hub.output);
+    const line = /curl -k --pinnedpubkey .* join '(http[^#]+)#pin=.*'/.exec(hub.output);
     const [command = "", roomUrl = ""] = line ?? [];
 
     const models = startIn(stack, friend, {}, [
@@ -40,7 +45,7 @@ describe.skipIf(missing !== undefined)(`a friend without a registry${skipped}`, 
     await models.says(/ready/);
     const user = await bareNpm(stack.use(await temporaryFolder()).path);
     const startMs = performance.now();
-    startIn(stack, friend, user, ["sh", "-c", command], true);
+    startIn(stack, friend, user, ["sh", "-c", `cd "$HOME" && ${command}`], true);
     await until(
       "the friend's model to be connected",
       () => curlIn(host, `${roomUrl}/participants`),
@@ -58,12 +63,14 @@ describe.skipIf(missing !== undefined)(`a friend without a registry${skipped}`, 
       stack,
       friend,
       { ...user, XDG_STATE_HOME: user["HOME"] ?? "" },
-      ["sh", "-c", `${program} up --lan --no-mdns --port 6060`],
+      ["sh", "-c", `cd "$HOME" && ${program} up --lan --no-mdns --port 6060`],
       true,
     );
     await next.says(/SHA-512 .*: [0-9a-f]{128}/, buildMs);
     expect(digestIn(next)).toBe(digestIn(hub));
-    expect(next.output).toContain("npx -y http://10.77.0.2:6060/roomhub.tgz join ");
+    expect(next.output).toContain(
+      "https://10.77.0.2:6060/roomhub.tgz && npx -y ./roomhub.tgz join ",
+    );
   });
 });
 
@@ -110,6 +117,53 @@ describe.skipIf(!hasNpx)(`a download that is not what the hub sent${hasNpx ? "" 
   const program = hasNpx
     ? buildPackage().then((built) => built.program)
     : Promise.resolve(new Uint8Array());
+});
+
+describe.skipIf(!hasNpx)("the line of a sealed hub", () => {
+  const pair = testCertificate({ names: ["roomhub"] });
+  const { publicKey } = new X509Certificate(pair.cert);
+  const spki = publicKey.export({ type: "spki", format: "der" });
+  const pin = `sha256-${createHash("sha256").update(spki).digest("base64url")}`;
+
+  /** @returns what the line said, and whether it ran what it got */
+  async function runLine(mode: Middle["mode"]) {
+    await using stack = new AsyncDisposableStack();
+    const program = async () => (await buildPackage()).program;
+    const handout = { program, sdk: program, monitor: async () => new Map() };
+    const hub = stack.use(await startTestHub({ tls: pair, handout }));
+    const middle = stack.use(await startMiddle(hub.port));
+    middle.mode = mode;
+    const folder = stack.use(await temporaryFolder()).path;
+    const user = await bareNpm(folder);
+    const hubUrl = `http://127.0.0.1:${middle.port}`;
+    const line = programLine({ hubUrl, isHandedOut: true, pin });
+    const result = await runCommand(
+      "env",
+      [
+        ...["-i", ...Object.entries(user).map(([name, value]) => `${name}=${value}`)],
+        ...["sh", "-c", `cd "$HOME" && ${line} --version`],
+      ],
+      buildMs,
+    );
+    return { ...result, ...middle };
+  }
+
+  test("runs the program that came over TLS with the pinned key", async () => {
+    const { stdout, exitCode, read, wire } = await runLine("honest");
+    expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+    expect(read).toEqual([]);
+    expect(Buffer.concat(wire).toString("latin1")).not.toContain("GET /roomhub.tgz");
+  });
+
+  test.each(["attacking", "stripping"] as const)(
+    "requests nothing and runs nothing with an attacker in between: %s",
+    async (mode) => {
+      const { stdout, stderr, exitCode, read } = await runLine(mode);
+      expect([exitCode === 0, stdout]).toEqual([false, ""]);
+      expect(stderr).toMatch(mode === "attacking" ? /does not match pinned public key/ : /SSL/);
+      expect(read.join("")).not.toMatch(/GET|HTTP/);
+    },
+  );
 });
 
 function digestIn({ output }: Program): string | undefined {

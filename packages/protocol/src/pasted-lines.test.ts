@@ -64,16 +64,20 @@ test.each([
   expect(isForOthers(url)).toBe(expected);
 });
 
-test("an invite pins the key of a hub that has a certificate of its own; npm gets no program over its TLS", () => {
-  const pin = `sha256-${"a".repeat(43)}`;
+test("an invite pins the key of a hub that has a certificate of its own, and curl gets npm its program by that key", () => {
+  const pin = `sha256-${"a".repeat(41)}-_`;
   const pinned = { hubUrl: "http://192.168.1.5:5050", isHandedOut: true, pin };
   const secure = { ...pinned, hubUrl: "https://192.168.1.5:5050" };
+  const curl = `curl -k --pinnedpubkey sha256//${"a".repeat(41)}+/= -fsSO https://192.168.1.5:5050`;
   expect(inviteUrl(hub, "ABC234")).toBe("https://h.example/lab/rooms/ABC234");
-  expect(joinLine(pinned, "ABC234")).toBe(
-    `npx -y http://192.168.1.5:5050/roomhub.tgz join 'http://192.168.1.5:5050/rooms/ABC234#pin=${pin}'`,
-  );
-  expect(joinLine(secure, "ABC234")).toBe(
+  for (const one of [pinned, secure]) {
+    expect(joinLine(one, "ABC234")).toBe(
+      `${curl}/roomhub.tgz && npx -y ./roomhub.tgz join '${one.hubUrl}/rooms/ABC234#pin=${pin}'`,
+    );
+    expect(joinLine(one, "ABC234", "1.2.3")).toContain("npx -y ./roomhub-1.2.3.tgz join '");
+    expect(sdkLine(one)).toBe(`${curl}/roomhub-client.tgz && npm install ./roomhub-client.tgz`);
+  }
+  expect(joinLine({ ...secure, isHandedOut: false }, "ABC234")).toBe(
     `roomhub join 'https://192.168.1.5:5050/rooms/ABC234#pin=${pin}'`,
   );
-  expect(sdkLine(secure)).toBeUndefined();
 });

@@ -53,10 +53,8 @@ export function programLine(
   version?: string,
   isInRegistry: boolean = isPublished,
 ): string {
-  if (handsOut(hub)) {
-    const file = version === undefined ? "roomhub.tgz" : `roomhub-${version}.tgz`;
-    return `npx -y ${shellWord(`${hub.hubUrl}/${file}`)}`;
-  }
+  if (hub.isHandedOut)
+    return npmLine(hub, "npx -y", version === undefined ? "roomhub.tgz" : `roomhub-${version}.tgz`);
   if (!isInRegistry) return "roomhub";
   return version === undefined ? "npx -y roomhub" : `npx -y roomhub@${version}`;
 }
@@ -81,9 +79,11 @@ export function sealedUrl({ hubUrl, pin }: PastedHub): string {
   return pin === undefined ? hubUrl : hubUrl.replace(/^http:/, "https:");
 }
 
-/** npm knows no pins: it takes nothing over TLS from a hub whose certificate is its own. */
-function handsOut({ hubUrl, isHandedOut, pin }: PastedHub): boolean {
-  return isHandedOut && (pin === undefined || !hubUrl.startsWith("https:"));
+/** npm knows no pins: of a hub with one, curl gets the file. */
+function npmLine(hub: PastedHub, command: string, file: string): string {
+  const url = shellWord(`${sealedUrl(hub)}/${file}`);
+  if (hub.pin === undefined) return `${command} ${url}`;
+  return `${curlLine(hub)} -fsSO ${url} && ${command} ./${file}`;
 }
 
 /** The line that shares a model in a room, from another machine. */
@@ -93,7 +93,7 @@ export function joinLine(hub: PastedHub, roomCode: string, version?: string): st
 
 /** The line that installs the SDK; undefined when neither hub nor registry has it. */
 export function sdkLine(hub: PastedHub, isInRegistry: boolean = isPublished): string | undefined {
-  if (handsOut(hub)) return `npm install ${shellWord(`${hub.hubUrl}/roomhub-client.tgz`)}`;
+  if (hub.isHandedOut) return npmLine(hub, "npm install", "roomhub-client.tgz");
   return isInRegistry ? "npm install @roomhub/client" : undefined;
 }
 

@@ -2,12 +2,12 @@ import { spawnSync } from "node:child_process";
 import { mkdir, realpath, symlink } from "node:fs/promises";
 import { join } from "node:path";
 
-const commands = ["npm", "npx"].map((name) => ({ name, path: find(name) }));
+const commands = ["npm", "npx", "curl"].map((name) => ({ name, path: find(name) }));
 
 export const hasNpx = commands.every(({ path }) => path !== "");
 
 /**
- * The variables of a user who has Node and npm and nothing else, with an empty cache and no registry.
+ * The variables of a user who has Node, npm and curl, and nothing else, with an empty cache and no registry.
  *
  * @param folder - the user's own
  */

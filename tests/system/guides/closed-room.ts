@@ -9,3 +9,7 @@ export const closedRoom: readonly BlockPlan[] = [
   { begins: "roomhub key create", cannot, follow: readCommands },
   { begins: "roomhub key list", cannot, follow: readCommands },
 ];
+
+export const encrypted: readonly BlockPlan[] = [
+  { begins: "roomhub up --lan", cannot, follow: readCommands },
+];

@@ -9,7 +9,7 @@ import { watchByEachLine } from "./watch.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
 const fromTheHub: BlockPlan = {
-  begins: "npx -y http",
+  begins: "curl -k --pinnedpubkey",
   cannot: "one-line.slow.test.ts runs it, without a registry",
 };
 

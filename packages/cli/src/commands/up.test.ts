@@ -105,7 +105,7 @@ test("with --lan other machines are given an address they can reach", async () =
   const context = { fetch: ollama, commandName: "npx roomhub" };
   const world = await up(context, hubWith([]), "--lan");
   expect(world.stdout.text).toContain(
-    `npx -y http://192.168.1.5:5050/roomhub.tgz join 'http://192.168.1.5:5050/rooms/ABC234#pin=${fixedPin}'\n`,
+    ` -fsSO https://192.168.1.5:5050/roomhub.tgz && npx -y ./roomhub.tgz join 'http://192.168.1.5:5050/rooms/ABC234#pin=${fixedPin}'\n`,
   );
   expect(world.stdout.text).toContain("Open to anyone who can reach it.");
 });

@@ -57,10 +57,10 @@ function judge({ context, hubUrl }: Examination, health: Health): Finding {
 }
 
 /** How to run that version: the hub's own program, where it hands it out. */
-function programOf(hubUrl: string, { version, handout }: Health): string {
+function programOf(hubUrl: string, { version, handout, pin }: Health): string {
   const isPlain = /^[\w.+-]+$/.test(version);
   if (handout !== true) return `use roomhub ${isPlain ? version : "of the hub's version"} here too`;
-  return programLine({ hubUrl, isHandedOut: true }, isPlain ? version : undefined);
+  return programLine({ hubUrl, isHandedOut: true, pin }, isPlain ? version : undefined);
 }
 
 /** Adds what the hub says of the others of its cluster, if it is in one. */

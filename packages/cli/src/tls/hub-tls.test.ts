@@ -157,7 +157,7 @@ test("--tls seals a hub with a certificate of this user, and its invites pin the
   expect(pin).toMatch(/^sha256-[\w-]{43}$/);
   expect(world.stderr.text).toContain("  http://192.168.1.5:5050  (eth0)\n");
   expect(world.stderr.text).toContain(
-    `npx -y http://192.168.1.5:5050/roomhub.tgz join 'http://192.168.1.5:5050/rooms/CODE#pin=${pin}'`,
+    `npx -y ./roomhub.tgz join 'http://192.168.1.5:5050/rooms/CODE#pin=${pin}'`,
   );
 });
 

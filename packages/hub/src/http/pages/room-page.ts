@@ -1,8 +1,11 @@
 import {
+  curlLine,
+  inviteUrl,
   joinLine,
   type ParticipantSummary,
   type Room,
   sdkLine,
+  sealedUrl,
   type PastedHub,
   shellWord,
 } from "@roomhub/protocol";
@@ -147,9 +150,9 @@ export interface PageFacts {
 export function carefulLines({ hub, version }: PageFacts, code: string): string[] {
   const file = `roomhub-${version}.tgz`;
   return [
-    `curl -fO ${shellWord(`${hub.hubUrl}/${file}`)}`,
+    `${curlLine(hub)} -fO ${shellWord(`${sealedUrl(hub)}/${file}`)}`,
     `sha512sum ${file}`,
-    `npx -y ./${file} join ${shellWord(`${hub.hubUrl}/rooms/${code}`)}`,
+    `npx -y ./${file} join ${shellWord(inviteUrl(hub, code))}`,
   ];
 }
 
