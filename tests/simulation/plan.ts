@@ -282,6 +282,19 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
     const forMs = 75_000;
     faults.splice(0, faults.length, { kind: "cut", atMs, one: hubs[0]!, other, forMs });
   }
+  // A home is killed, and what its agents and clients send then arrives at the next one in any order.
+  if (hubs.length > 1 && random() < 0.08) {
+    const [atMs, killed] = [loadFromMs + 1_000 + below(10_000), below(hubs.length)];
+    for (const request of requests.slice(0, 6)) {
+      request.atMs = atMs - 500 + below(5_000);
+      request.hub = (killed + 1) % hubs.length;
+      request.leavesAfterMs = undefined;
+      request.tokens = Math.min(request.tokens, 20);
+    }
+    faults.splice(0, faults.length, { kind: "slow network", atMs, mostMs: 400, forMs: 15_000 });
+    const forMs = 15_000;
+    faults.push({ kind: "kill", atMs, machine: hubs[killed]!, forMs, isPowerCut: false });
+  }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;
   return { seed, hubs, agents, clients, requests, changes, faults, healMs };

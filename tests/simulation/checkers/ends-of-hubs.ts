@@ -57,9 +57,9 @@ export function lostRequestsEnd(history: History): string[] {
   });
 }
 
-/** The end of a hub, where nothing else is broken. */
+/** The end of a hub, where nothing else is broken. A network that is slow breaks nothing. */
 function onlyEndOf({ faults, hubs }: Plan) {
-  const [end, ...further] = faults;
+  const [end, ...further] = faults.filter(({ kind }) => kind !== "slow network");
   if (end === undefined || further.length > 0) return undefined;
   const isEnd = (end.kind === "kill" || end.kind === "stop") && hubs.includes(end.machine);
   return isEnd ? end : undefined;

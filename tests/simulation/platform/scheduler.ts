@@ -57,7 +57,7 @@ export class Scheduler {
   #digest = 0x811c9dc5;
   #second = 0;
   #stepsOfSecond = 0;
-  /** The most steps within one second of the simulation, without those in which bytes arrive: a large response has many. */
+  /** The most steps within one second of the simulation, without those of bytes on their way: a large response has many. */
   mostInASecond = 0;
   /** called with each line of the trace; undefined: only the digest is kept */
   onTrace: ((line: string) => void) | undefined;
@@ -160,7 +160,7 @@ export class Scheduler {
   /** Begins a step. It ends with the turn of Node in which it began: microtasks and ticks belong to it. */
   #step(machine: Machine, what: string, task: () => void): void {
     if (++this.#steps > mostSteps) throw new Error(`the simulation did not rest: ${what}`);
-    if (!what.endsWith(" bytes")) this.#count();
+    if (!what.endsWith(" bytes") && what !== "sent again") this.#count();
     this.#note(`${this.#nowMs.toFixed(3)} ${machine.name} ${what}`);
     this.#machine = machine;
     task();
