@@ -27,7 +27,7 @@ function packageOfNpx(path: string): string | undefined {
 }
 
 const calls =
-  /(?<!npx )\broomhub (?=\[|--|(?:up|invite|join|participants?|service|leave|chat|launch|env|open|models|alias|route|bench|top|monitor|events|usage|record|report|serve|rooms?|keys?|doctor|health|pins?|hubs|metrics|config|completion|help)\b)/g;
+  /(?<!npx )\broomhub (?=\[|--|(?:up|invite|join|participants?|service|leave|chat|launch|env|open|batch|models|alias|route|bench|top|monitor|events|usage|record|report|serve|rooms?|keys?|doctor|health|pins?|hubs|metrics|config|completion|help)\b)/g;
 
 /**
  * Texts of hubs, the SDK and the help contain commands of an installed `roomhub`; in a checkout they get the prefix that

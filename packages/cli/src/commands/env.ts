@@ -5,7 +5,7 @@ import { canReplaceStandIn } from "@roomhub/room-state";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { contextOf } from "../chat/model-choices.ts";
-import { accessByDoor, roomOfDoor } from "../door/door-access.ts";
+import { requiredDoor, roomOfDoor } from "../door/door-access.ts";
 import {
   isOther,
   type OtherProgramName,
@@ -129,7 +129,7 @@ async function printEnv(
     if (!(error instanceof HubUnreachableError)) throw error;
     context.stderr.write(`! ${safe(error.message)}\n→ ${unreachableHubHint(context, error)}\n`);
   }
-  const door = await accessByDoor(context, invite);
+  const door = await requiredDoor(context, invite);
   const key = door?.key ?? (isClosed ? await context.roomKeys.of(invite) : undefined);
   const baseUrl = door?.baseUrl ?? client.baseUrl(invite.room);
   const setup = setupOf(baseUrl, { ...options, model, tokens, key });

@@ -1,8 +1,16 @@
+import { type Invite, withTls } from "@roomhub/client";
 import { Argument, type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { addHubOptions, clientName, givenHub, type HubOptionValues } from "../options.ts";
-import { accessByDoor, roomOfDoor } from "../door/door-access.ts";
+import {
+  accessByDoor,
+  type DoorAccess,
+  doorUrl,
+  newDoorKey,
+  requiredDoor,
+  roomOfDoor,
+} from "../door/door-access.ts";
 import { chooseModel, type ChosenModel } from "../programs/choose-model.ts";
 import type { ProgramHost } from "../programs/program-host.ts";
 import {
@@ -118,10 +126,13 @@ async function launch(
   const { canAsk } = interactivity;
   const model = await chooseModel(context, question, { ...options, canAsk });
   const client = context.createClient(invite.hubUrl);
-  const door = await accessByDoor(context, invite);
+  const roomKey = await closedRoomKey(context, invite);
+  const door: LaunchDoor | undefined = isPrinted
+    ? await requiredDoor(context, invite)
+    : await doorOfLaunch(context, invite, accessKey(roomKey, options.as));
   const access: RoomAccess = {
     baseUrl: door?.baseUrl ?? client.baseUrl(invite.room),
-    ...accessKey(door?.key ?? (await closedRoomKey(context, invite)), options.as),
+    ...accessKey(door?.key ?? roomKey, options.as),
     model: model.selector,
     context: model.context,
   };
@@ -133,7 +144,34 @@ async function launch(
     context.stderr.write(`→ ${otherPrograms[name].how}\n`);
     return EXIT.ok;
   }
-  return start(context, host, { name, userArgs, access, model }, options);
+  try {
+    return await start(context, host, { name, userArgs, access, model }, options);
+  } finally {
+    await door?.close?.();
+  }
+}
+
+/** `close`: of one that is open for this launch alone. */
+type LaunchDoor = DoorAccess & { close?: () => Promise<void> };
+
+/** The open door to the room, or to a hub with a pinned key, which the program cannot check, one for this launch alone. */
+async function doorOfLaunch(
+  context: CliContext,
+  invite: Invite,
+  { key: hubKey, isNamed, isSecret }: ReturnType<typeof accessKey>,
+): Promise<LaunchDoor | undefined> {
+  const door = await accessByDoor(context, invite);
+  const pin = await context.pins.of(invite.hubUrl);
+  if (door !== undefined || pin === undefined) return door;
+  const key = newDoorKey(context);
+  const { port, close } = await context.openDoor({
+    ...{ port: 0, room: { ...invite, hubUrl: withTls(invite.hubUrl) }, pin, key, origins: [] },
+    hubKey: isNamed || isSecret ? hubKey : undefined,
+    envCommand: `${context.commandName} env ${invite.hubUrl}/rooms/${invite.room}`,
+    world: context.world,
+    onRequest: () => undefined,
+  });
+  return { baseUrl: doorUrl(port), key, close };
 }
 
 interface Start {

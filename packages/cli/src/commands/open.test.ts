@@ -160,6 +160,43 @@ test("env of another room, or of the same code at a named hub, has that hub's UR
   await stop();
 });
 
+const pin = `sha256-${"p".repeat(43)}`;
+
+test("env of a hub with a pinned key needs a door, since no client can check the key", async () => {
+  const world = makeWorld({}, client);
+  expect(await world.run("env", `${invite}#pin=${pin}`)).toBe(1);
+  expect(world.stdout.text).toContain("cannot check the pinned key");
+  expect(world.stderr.text).toContain(
+    "→ open a door for them, and leave it open: roomhub open https://10.0.0.7:5050/rooms/ABC234\n",
+  );
+});
+
+test("launch at a hub with a pinned key opens a door for as long as its program runs", async () => {
+  const closed = vi.fn(async () => undefined);
+  const world = makeWorld({}, client);
+  const { openDoor } = world.context;
+  world.context.openDoor = async (options) => ({
+    ...(await openDoor(options)),
+    port: 7,
+    close: closed,
+  });
+  world.programs.installed.add("codex");
+  const room = `${invite}#pin=${pin}`;
+  expect(await world.run("launch", "codex", room, "--model", "llama3", "--as", "alice")).toBe(0);
+  const [options] = world.openedDoors;
+  expect(options).toMatchObject({
+    ...{ port: 0, pin, hubKey: "as-alice", origins: [] },
+    room: { hubUrl: "https://10.0.0.7:5050", room: "ABC234" },
+  });
+  const [started] = world.programs.started;
+  expect(started?.args).toContain("model_providers.room.base_url=http://127.0.0.1:7/v1");
+  expect(started?.env["ROOM_API_KEY"]).toBe(options?.key);
+  expect(closed).toHaveBeenCalledOnce();
+  world.stderr.text = "";
+  expect(await world.run("launch", "codex", room, "--model", "llama3", "--print")).toBe(1);
+  expect(world.stderr.text).toContain("open a door for them");
+});
+
 test("launch points its program at the door, whose key is in no argument", async () => {
   const world = makeWorld({}, client);
   world.programs.installed.add("codex");

@@ -1,7 +1,8 @@
 import { type Invite, parseInvite } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
 import { defaultHubUrl, hubIdOf } from "../rooms/hub-address.ts";
-import { reasonOf } from "../terminal/text.ts";
+import { CommandError } from "../exit-code.ts";
+import { reasonOf, shellWord } from "../terminal/text.ts";
 
 /** What the saved key of a door belongs to: a room has one. */
 const own = "door";
@@ -24,7 +25,7 @@ export function doorUrl(port: number): string {
 export async function doorKey(context: CliContext, room: Invite, isNew: boolean): Promise<string> {
   const saved = isNew ? undefined : await savedKey(context, room);
   if (saved !== undefined) return saved;
-  const key = `rhd_${Buffer.from(context.world.randomBytes(32)).toString("base64url")}`;
+  const key = newDoorKey(context);
   try {
     const tokens = await context.savedTokens("doors");
     await tokens.save({ hubUrl: hubIdOf(room.hubUrl), room: room.room, id: own, token: key });
@@ -34,6 +35,27 @@ export async function doorKey(context: CliContext, room: Invite, isNew: boolean)
     );
   }
   return key;
+}
+
+export function newDoorKey({ world }: CliContext): string {
+  return `rhd_${Buffer.from(world.randomBytes(32)).toString("base64url")}`;
+}
+
+/**
+ * The door that other programs have to use, or undefined where they can use the hub's own URL.
+ *
+ * @throws CommandError when the hub's key is pinned, which they cannot check, and no door is open
+ */
+export async function requiredDoor(
+  context: CliContext,
+  room: Invite,
+): Promise<DoorAccess | undefined> {
+  const door = await accessByDoor(context, room);
+  if (door !== undefined || (await context.pins.of(room.hubUrl)) === undefined) return door;
+  throw new CommandError(
+    `Other programs cannot check the pinned key of the hub at ${room.hubUrl}`,
+    `open a door for them, and leave it open: ${context.commandName} open ${shellWord(`${room.hubUrl}/rooms/${room.room}`)}`,
+  );
 }
 
 /** The door that is open for a room on this machine. */
