@@ -103,6 +103,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Participant.budget": "What its agent lets all hubs together spend",
   "Budget.tokensPerDay": "Input and output tokens per day of its machine's time zone",
   "Budget.remainingTokens": "Of `tokensPerDay`, left today",
+  "Budget.batchTokensPerDay": "Of its tokens, those that requests of batches may use per day",
+  "Budget.remainingBatchTokens": "Of `batchTokensPerDay`, left today",
   "Budget.resetAt": "When the day's tokens are renewed: epoch ms",
   "Load.elsewhere":
     "Slots of its model server that are busy with something else: a cancelled request that continues, or another client",

@@ -30,7 +30,10 @@ async function startShared(behave?: () => Behaviour | undefined) {
       const wishes = { id, budget, budgetFolder, timing, world, headers, capabilities };
       agents.push(await joinTunnel(hub, code, { endpoint: provider.url, ...wishes }));
     },
-    async ask(model: string, { path = "chat/completions", key = "as-alice", ...fields } = {}) {
+    async ask(
+      model: string,
+      { path = "chat/completions", key = "as-alice", ...fields }: Record<string, string> = {},
+    ) {
       const response = await hub.fetch(`/rooms/${code}/v1/${path}`, {
         headers: { authorization: `Bearer ${key}` },
         json: { model, messages: userSays("hello"), ...fields },
@@ -48,6 +51,24 @@ async function startShared(behave?: () => Behaviour | undefined) {
     },
   };
 }
+
+test("a participant whose tokens for batches are used up serves all but batches", async () => {
+  await using shared = await startShared();
+  await shared.join("ada", { batchTokensPerDay: 1 });
+  expect(await shared.ask("ada", { service_tier: "flex" })).toMatchObject({ status: 200 });
+  const spent = await until(
+    "the tokens to be used up",
+    () => shared.listed("ada"),
+    ({ budget }) => budget?.remainingBatchTokens === 0,
+  );
+  expect(spent).toMatchObject({ status: "online", budget: { batchTokensPerDay: 1 } });
+  const path = `/v1/rooms/${shared.code}/route?model=ada&priority=batch`;
+  expect(await (await shared.hub.fetch(path)).json()).toMatchObject({
+    outcome: "waits",
+    participants: [{ reason: "its 1 tokens a day for batches are used up" }],
+  });
+  expect(await shared.ask("ada")).toMatchObject({ status: 200, by: "ada" });
+});
 
 const ownKey = (name: string) => ({ headers: { authorization: `Bearer secret-of-${name}` } });
 

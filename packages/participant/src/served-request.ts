@@ -110,9 +110,9 @@ export function serveRequest(
   if (deps.budget === undefined || method !== "POST") {
     return new ServedRequest(request, deps, epoch, undefined);
   }
-  const refusal = deps.budget.admit();
+  const refusal = deps.budget.admit(isOfBatch(request));
   if (refusal === undefined) return new ServedRequest(request, deps, epoch, new TokenMeter(path));
-  sendRefusal(request, refusal);
+  sendRefusal(request, refusal, refusal.isForBatches ? "batch" : "budget");
   return refused(request, deps, { status: 429, code: "budget", reason: refusal.message });
 }
 
@@ -126,6 +126,10 @@ function sendBusy({ responder }: IncomingRequest): void {
   responder.end();
 }
 
+function isOfBatch({ head }: IncomingRequest): boolean {
+  return head.priority === "batch";
+}
+
 /** A hub does not send it requests of others: this is for one that does. */
 function isServed({ head }: IncomingRequest, { heads, only }: ServeDeps): boolean {
   return only === undefined || only.has(heads.clientOf(head)?.id.toLowerCase() ?? "");
@@ -134,7 +138,7 @@ function isServed({ head }: IncomingRequest, { heads, only }: ServeDeps): boolea
 function sendRefusal(
   { head, responder }: IncomingRequest,
   refusal: BudgetRefusal,
-  kind: "budget" | "person" = "budget",
+  kind: "budget" | "batch" | "person",
 ): void {
   const surface = SURFACES.find(({ path }) => head.path === `/${path}`);
   responder.head({ status: 429, headers: refusalHeaders(refusal), refusal: kind });
@@ -329,7 +333,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     if (tokens === undefined || this.#call === undefined) return;
     const mayHaveRun = this.#outcome === "cancelled" || this.#code === "provider_timeout";
     const isCharged = this.#status === undefined ? mayHaveRun : this.#status < 300;
-    if (isCharged) this.#deps.budget?.spend(tokens.tokens(isWhole));
+    if (isCharged) this.#deps.budget?.spend(tokens.tokens(isWhole), isOfBatch(this.#request));
   }
 
   /** Copied where it is a small part of a tunnel message, which may have 1 MiB and would be kept with it. */

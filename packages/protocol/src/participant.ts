@@ -118,6 +118,10 @@ export const Budget = z.object({
   tokensPerDay: z.int().optional(),
   /** of `tokensPerDay`, left today */
   remainingTokens: z.int().optional(),
+  /** tokens that requests of batches may use per day */
+  batchTokensPerDay: z.int().optional(),
+  /** of `batchTokensPerDay`, left today */
+  remainingBatchTokens: z.int().optional(),
   requestsPerMinute: z.int().optional(),
   /** epoch ms at which the day's tokens are renewed */
   resetAt: z.number().optional(),

@@ -108,10 +108,15 @@ function specTexts({ specs }: ParticipantSummary): string[] {
 function budgetText({ budget }: ParticipantSummary, nowMs: number): string | undefined {
   if (budget === undefined) return undefined;
   const { tokensPerDay, remainingTokens, requestsPerMinute, resetAt } = budget;
+  const { batchTokensPerDay, remainingBatchTokens } = budget;
   const parts: string[] = [];
   if (tokensPerDay !== undefined) {
     const left = countText(remainingTokens ?? tokensPerDay);
     parts.push(`${left} of ${countText(tokensPerDay)} tokens left today`);
+  }
+  if (batchTokensPerDay !== undefined) {
+    const left = countText(remainingBatchTokens ?? batchTokensPerDay);
+    parts.push(`${left} of ${countText(batchTokensPerDay)} batch tokens left today`);
   }
   if (requestsPerMinute !== undefined) parts.push(`${countText(requestsPerMinute)} requests/min`);
   if (resetAt !== undefined && resetAt > nowMs) {

@@ -9,6 +9,7 @@ export interface BudgetOptionValues {
   tokensPerDay?: number;
   /** of earlier versions */
   perPersonTokensPerDay?: string;
+  batchTokensPerDay?: number;
   requestsPerMinute?: number;
   hours?: string;
 }
@@ -18,6 +19,11 @@ export function addBudgetOptions(command: Command): Command {
     .option(
       "--tokens-per-day <n>",
       "tokens that all requests may use per day (default: no limit)",
+      positiveArgument,
+    )
+    .option(
+      "--batch-tokens-per-day <n>",
+      "tokens that batches may use per day (default: no limit)",
       positiveArgument,
     )
     .option(
@@ -36,14 +42,15 @@ export function addBudgetOptions(command: Command): Command {
 /** @returns undefined when no option was given */
 export function budgetOf(
   { stderr }: CliContext,
-  { tokensPerDay, requestsPerMinute, hours, perPersonTokensPerDay }: BudgetOptionValues,
+  values: BudgetOptionValues,
 ): ParticipantOptions["budget"] {
-  if (perPersonTokensPerDay !== undefined) {
+  const { tokensPerDay, batchTokensPerDay, requestsPerMinute, hours } = values;
+  if (values.perPersonTokensPerDay !== undefined) {
     stderr.write(
       "! --per-person-tokens-per-day limits nothing any more, since a name is only claimed; pass --tokens-per-day\n",
     );
   }
-  const budget = { tokensPerDay, requestsPerMinute, hours };
+  const budget = { tokensPerDay, batchTokensPerDay, requestsPerMinute, hours };
   return Object.values(budget).every((limit) => limit === undefined) ? undefined : budget;
 }
 

@@ -114,11 +114,17 @@ export class BudgetUpdates extends BatchedUpdates {
 }
 
 function shownBudget(participant: Participant, nowMs: number): string {
-  const { tokensPerDay, remainingTokens, requestsPerMinute } = participant.load.budget ?? {};
-  const step =
-    tokensPerDay === undefined || remainingTokens === undefined
-      ? undefined
-      : Math.ceil((10 * remainingTokens) / tokensPerDay);
+  const { budget = {} } = participant.load;
+  const { tokensPerDay, batchTokensPerDay, requestsPerMinute } = budget;
   const isRefusing = isResting(participant, () => nowMs);
-  return JSON.stringify([tokensPerDay, requestsPerMinute, step, isRefusing]);
+  const step = tenths(budget.remainingTokens, tokensPerDay);
+  const shown = [tokensPerDay, requestsPerMinute, step, isRefusing];
+  if (batchTokensPerDay === undefined) return JSON.stringify(shown);
+  const batchStep = tenths(budget.remainingBatchTokens, batchTokensPerDay);
+  return JSON.stringify([...shown, batchTokensPerDay, batchStep]);
+}
+
+function tenths(remaining: number | undefined, limit: number | undefined): number | undefined {
+  if (limit === undefined || remaining === undefined) return undefined;
+  return Math.ceil((10 * remaining) / limit);
 }

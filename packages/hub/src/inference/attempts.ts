@@ -141,7 +141,7 @@ export class Attempts implements AttemptListener {
     this.#routing.noteChosen(participant);
     this.delivery.begin(served, requestsUsage, scrubber);
     const sent = request.requestFor(participant, [...hops, bootId], requestsUsage);
-    attempt.open(upstream, { ...sent, sender }, request.upload);
+    attempt.open(upstream, { ...sent, sender, isBatch: request.isBatch }, request.upload);
   }
 
   /** The same participant refused what the hub added: the request goes there once more without it. */
@@ -307,7 +307,14 @@ export class Attempts implements AttemptListener {
       this.#count--;
       return this.#request.retry();
     }
-    if (refusal === "budget" || refusal === "person") {
+    const { budget } = participant.load;
+    if (refusal === "batch" && budget !== undefined && this.#maySendAgain(attempt)) {
+      // The agent has not passed the request on; it waits, or goes elsewhere.
+      participant.load.budget = { ...budget, remainingBatchTokens: 0 };
+      this.#count--;
+      return this.#request.retry();
+    }
+    if (refusal === "budget" || refusal === "person" || refusal === "batch") {
       return this.#failed(attempt, this.#budgetError(attempt, text), "budget");
     }
     const context = readContextRefusal(text);

@@ -14,7 +14,9 @@ export interface UpstreamRequest {
   body: readonly Buffer[] | "streamed";
   /** of a streamed body; undefined where it is not known */
   bodyBytes?: number | undefined;
-  /** for the participant's agent, never for its provider */
+  /** for the participant's agent, never for its provider; absent for false */
+  isBatch?: boolean | undefined;
+  /** the same */
   sender: Pick<Sender, "client" | "addressId">;
 }
 
@@ -28,7 +30,7 @@ export interface ResponseHead {
   status: number;
   /** lower-case names */
   headers: Record<string, string>;
-  /** set when the agent itself refuses: `budget`, `person` for this client's budget, `busy` for its slots */
+  /** set when the agent itself refuses: `budget`, `batch` for that of batches, `person` for this client's, `busy` for its slots */
   refusal?: string | undefined;
 }
 

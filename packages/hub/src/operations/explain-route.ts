@@ -25,7 +25,7 @@ import {
   unroutableReason,
 } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
-import { SpareSlots } from "../domain/placement/spare-slots.ts";
+import { areBatchTokensSpent, SpareSlots } from "../domain/placement/spare-slots.ts";
 import {
   hasSlot,
   type Hold,
@@ -97,7 +97,7 @@ export function explainRoute(
   const matchedSet = new Set(matched);
   const others = all.filter((one) => !matchedSet.has(one));
   const hold = selection.kind === "busy" ? selection.hold : undefined;
-  const scene = { room, query: withBar(room, query), first, next, hold };
+  const scene = { room, query: withBar(room, query), first, next, hold, wallMs };
   const readAs = readingOf(selector, matched);
   const expectedOf = (one: Participant) =>
     readAs === "model" && selector.kind === "name"
@@ -173,6 +173,8 @@ function readingOf(selector: Selector, [first]: Participant[]): RouteExplanation
 
 interface Scene {
   room: Room;
+  /** epoch ms */
+  wallMs: () => number;
   query: SelectionQuery;
   /** the participant that gets the request, or that it waits for; undefined when the request is refused */
   first: Participant | undefined;
@@ -185,7 +187,8 @@ interface Scene {
 type Verdict = [RouteCandidate["verdict"], reason: string];
 
 /** Runs the selection for this participant alone, and compares the result with the first participant. */
-function verdictOn(participant: Participant, { room, query, first, next, hold }: Scene): Verdict {
+function verdictOn(participant: Participant, scene: Scene): Verdict {
+  const { room, query, first, next, hold, wallMs } = scene;
   const alone = selectParticipant(room, { ...query, only: participant });
   if (alone.kind === "refused") {
     return ["passed-over", alone.refusals[0]?.reason ?? alone.message];
@@ -209,7 +212,8 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     return ["full", `has the session in its cache: a request waits up to ${ms} ms for it`];
   }
   if (alone.kind === "busy") {
-    return ["full", isFull(participant) ? fullReason(participant) : keptReason(participant)];
+    const reason = isFull(participant) ? fullReason(participant) : keptReason(participant, wallMs);
+    return ["full", reason];
   }
   if (participant.isStandIn && isLeftToOthers(room, query)) {
     return ["passed-over", "a stand-in: only while no other participant can serve the request"];
@@ -233,7 +237,10 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
 }
 
 /** Why a request of a batch does not run in a free slot. */
-function keptReason({ batches }: Participant): string {
+function keptReason({ batches, load }: Participant, wallMs: () => number): string {
+  if (areBatchTokensSpent(load, wallMs)) {
+    return `its ${load.budget?.batchTokensPerDay} tokens a day for batches are used up`;
+  }
   const hours = typeof batches === "object" ? `, and serves batches from ${batches.hours} h` : "";
   return `its free slots are kept for interactive requests${hours}`;
 }

@@ -8,6 +8,8 @@ import { ParticipantError } from "../notice.ts";
 export interface BudgetOptions {
   /** input and output tokens per local day; at least 1 */
   tokensPerDay?: number | undefined;
+  /** of these, tokens that requests of batches may use; at least 1 */
+  batchTokensPerDay?: number | undefined;
   /** requests in any 60 s; at least 1 */
   requestsPerMinute?: number | undefined;
   /** local hours in which requests are served: `18-23` is 18:00 to 22:59; `22-6` includes midnight */
@@ -17,6 +19,7 @@ export interface BudgetOptions {
 /** The validated options. */
 export interface BudgetRules {
   tokensPerDay: number | undefined;
+  batchTokensPerDay: number | undefined;
   requestsPerMinute: number | undefined;
   hours: DailyHours | undefined;
 }
@@ -26,14 +29,15 @@ export interface BudgetRules {
  * @throws ParticipantError `invalid_budget`
  */
 export function readBudget(options: BudgetOptions | undefined): BudgetRules | undefined {
-  const { tokensPerDay, requestsPerMinute, hours } = options ?? {};
+  const { tokensPerDay, batchTokensPerDay, requestsPerMinute, hours } = options ?? {};
   checkCount("tokensPerDay", tokensPerDay);
+  checkCount("batchTokensPerDay", batchTokensPerDay);
   checkCount("requestsPerMinute", requestsPerMinute);
   const parsed = hours === undefined ? undefined : parseHours(hours);
   if (typeof parsed === "string") {
     throw new ParticipantError("invalid_budget", `The budget's hours ${parsed}.`);
   }
-  const rules = { tokensPerDay, requestsPerMinute, hours: parsed };
+  const rules = { tokensPerDay, batchTokensPerDay, requestsPerMinute, hours: parsed };
   return Object.values(rules).every((rule) => rule === undefined) ? undefined : rules;
 }
 

@@ -5,6 +5,8 @@ export interface BudgetRefusal {
   /** for the client: names the participant and says when to come back */
   message: string;
   retryAfterSeconds: number;
+  /** Requests that are of no batch are served. */
+  isForBatches?: true;
   /** the allowance of tokens that was checked, if any */
   tokens: RateLimit | undefined;
 }

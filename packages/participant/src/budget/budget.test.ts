@@ -156,3 +156,26 @@ test("a budget that limits nothing is none", () => {
   expect(readBudget(undefined)).toBeUndefined();
   expect(readBudget({})).toBeUndefined();
 });
+
+test("tokens of batches have a limit of their own, and nothing else does for it", () => {
+  using budgets = createBudgets();
+  const budget = budgets.open({ batchTokensPerDay: 1_000 });
+  budget.spend(5_000);
+  expect(budget.report).toMatchObject({ batchTokensPerDay: 1_000, remainingBatchTokens: 1_000 });
+  expect(budget.report?.resetAt).toBe(Date.parse("2026-05-06T00:00:00Z"));
+  budget.spend(999, true);
+  expect(budget.admit(true)).toBeUndefined();
+  budget.spend(10, true);
+  const other = budgets.open({ batchTokensPerDay: 1_000, tokensPerDay: 1_000_000 });
+  expect(other.report).toMatchObject({ remainingBatchTokens: 0, remainingTokens: 993_991 });
+  expect(other.admit()).toBeUndefined();
+  expect(other.problem).toBeUndefined();
+  const refusal = other.admit(true);
+  expect(refusal).toMatchObject({ retryAfterSeconds: 6.5 * 3_600, isForBatches: true });
+  expect(refusal?.message).toMatch(
+    /^ana-llama has used up its budget of 1,000 tokens a day for batches\./,
+  );
+  budgets.time.nowMs += dayMs;
+  expect(other.admit(true)).toBeUndefined();
+  expect(other.report).toMatchObject({ remainingBatchTokens: 1_000 });
+});

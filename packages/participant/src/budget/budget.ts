@@ -49,15 +49,23 @@ export class Budget {
 
   /** For STATUS; undefined when only hours are limited. */
   get report(): TunnelBudget | undefined {
-    const { tokensPerDay, requestsPerMinute } = this.#rules;
-    if (tokensPerDay === undefined && requestsPerMinute === undefined) return undefined;
-    if (tokensPerDay === undefined) return { requestsPerMinute };
+    const { tokensPerDay, batchTokensPerDay, requestsPerMinute } = this.#rules;
+    if (!this.#countsTokens) {
+      return requestsPerMinute === undefined ? undefined : { requestsPerMinute };
+    }
     return {
       tokensPerDay,
-      remainingTokens: this.#remainingTokens(tokensPerDay),
+      remainingTokens: tokensPerDay && this.#remainingTokens(tokensPerDay),
+      batchTokensPerDay,
+      remainingBatchTokens: batchTokensPerDay && this.#remainingTokens(batchTokensPerDay, true),
       requestsPerMinute,
       resetAt: this.#nextDayMs(),
     };
+  }
+
+  get #countsTokens(): boolean {
+    const { tokensPerDay, batchTokensPerDay } = this.#rules;
+    return tokensPerDay !== undefined || batchTokensPerDay !== undefined;
   }
 
   /**
@@ -65,13 +73,14 @@ export class Budget {
    *
    * @returns undefined when the request is admitted
    */
-  admit(): BudgetRefusal | undefined {
+  admit(isBatch = false): BudgetRefusal | undefined {
     const closed = this.closedReason;
     if (closed !== undefined) return this.#refuseUntil(this.#nextOpeningMs(), closed);
     try {
       const nowMs = this.#deps.world.wallMs();
       const sums = this.#deps.ledger.sums(nowMs);
-      return this.#refuseTokens(sums) ?? this.#refuseRate(sums, nowMs);
+      const spent = this.#refuseTokens(sums) ?? (isBatch ? this.#refuseBatch(sums) : undefined);
+      return spent ?? this.#refuseRate(sums, nowMs);
     } catch (error) {
       this.#deps.onFault(error);
       const reason = "cannot write down what is spent, so it serves no requests";
@@ -80,10 +89,10 @@ export class Budget {
   }
 
   /** Enters the tokens of one response. */
-  spend(tokens: number): void {
-    if (tokens <= 0 || this.#rules.tokensPerDay === undefined) return;
+  spend(tokens: number, isBatch = false): void {
+    if (tokens <= 0 || !this.#countsTokens) return;
     try {
-      this.#deps.ledger.spend(this.#deps.world.wallMs(), tokens);
+      this.#deps.ledger.spend(this.#deps.world.wallMs(), tokens, isBatch);
     } catch (error) {
       this.#deps.onFault(error);
     }
@@ -92,10 +101,20 @@ export class Budget {
   #refuseTokens({ totalTokens }: LedgerSums): BudgetRefusal | undefined {
     const { tokensPerDay: limit } = this.#rules;
     if (limit === undefined || totalTokens < limit) return undefined;
+    return this.#refuseToday(limit, usedUp(limit));
+  }
+
+  #refuseBatch({ batchTokens }: LedgerSums): BudgetRefusal | undefined {
+    const { batchTokensPerDay: limit } = this.#rules;
+    if (limit === undefined || batchTokens < limit) return undefined;
+    return { ...this.#refuseToday(limit, `${usedUp(limit)} for batches`), isForBatches: true };
+  }
+
+  #refuseToday(limit: number, reason: string): BudgetRefusal {
     const untilMs = this.#nextDayMs();
     const resetMs = untilMs - this.#deps.world.wallMs();
     const tokens = { limit, remaining: 0, resetMs };
-    return { ...this.#refuseUntil(untilMs, usedUp(limit)), tokens };
+    return { ...this.#refuseUntil(untilMs, reason), tokens };
   }
 
   #refuseRate(sums: LedgerSums, nowMs: number): BudgetRefusal | undefined {
@@ -118,10 +137,11 @@ export class Budget {
     };
   }
 
-  #remainingTokens(tokensPerDay: number): number {
+  #remainingTokens(limit: number, isOfBatches = false): number {
     const { ledger, world } = this.#deps;
     try {
-      return Math.max(0, tokensPerDay - ledger.sums(world.wallMs()).totalTokens);
+      const { totalTokens, batchTokens } = ledger.sums(world.wallMs());
+      return Math.max(0, limit - (isOfBatches ? batchTokens : totalTokens));
     } catch {
       return 0; // reported when a request is refused for it
     }

@@ -69,12 +69,14 @@ export class Ledger {
   }
 
   /**
-   * Enters the tokens of a response. Kept for the next call when it cannot be written.
+   * Enters the tokens of a response, of a batch also as such. Kept for the next call when it cannot be written.
    *
    * @throws Error of `node:fs`
    */
-  spend(nowMs: number, tokens: number): void {
-    this.#append(nowMs, { kind: "spent", tokens: Math.min(tokens, maxTokens) });
+  spend(nowMs: number, tokens: number, isBatch = false): void {
+    const entry = { tokens: Math.min(tokens, maxTokens) };
+    if (isBatch) this.#unwritten.push(encodeEntry({ kind: "batch", ...entry }));
+    this.#append(nowMs, { kind: "spent", ...entry });
   }
 
   /**
@@ -127,7 +129,7 @@ export class Ledger {
     const entry = line === "" ? undefined : decodeEntry(line);
     if (entry === undefined) return;
     const isCounted = this.#sums.add(entry);
-    if (entry.kind === "spent") return;
+    if (entry.kind !== "started") return;
     const isOurs = entry.nonce === `${this.#options.writerId}-${this.#starts.toString(36)}`;
     if (isOurs) this.#isStartCounted = isCounted;
   }
@@ -174,11 +176,14 @@ export class Ledger {
 /** The two fields named a person in an earlier version, whose processes on this machine still require them. */
 const spentLine = /^t (?:[0-9a-f]{8} [0-9a-f]{12} )?(\d{1,15})$/;
 const unusedFields = "00000000 000000000000";
+/** Processes of an earlier version skip it. */
+const batchLine = /^b (\d{1,15})$/;
 const startedLine = /^s (\d{1,15}) (\d{1,15}) ([0-9a-z-]{1,40})$/;
 
 /** One entry as a line of the ledger, without its line break. */
 export function encodeEntry(entry: LedgerEntry): string {
   if (entry.kind === "spent") return `t ${unusedFields} ${entry.tokens}`;
+  if (entry.kind === "batch") return `b ${entry.tokens}`;
   return `s ${entry.atMs} ${entry.limit} ${entry.nonce}`;
 }
 
@@ -186,6 +191,8 @@ export function encodeEntry(entry: LedgerEntry): string {
 export function decodeEntry(line: string): LedgerEntry | undefined {
   const spent = spentLine.exec(line);
   if (spent !== null) return { kind: "spent", tokens: Number(spent[1]) };
+  const batch = batchLine.exec(line);
+  if (batch !== null) return { kind: "batch", tokens: Number(batch[1]) };
   const started = startedLine.exec(line);
   if (started === null) return undefined;
   const [, atMs, limit, nonce = ""] = started;
@@ -197,6 +204,8 @@ const minuteMs = 60_000;
 /** One entry of the ledger. */
 export type LedgerEntry =
   | { kind: "spent"; tokens: number }
+  /** Of the tokens spent, these were a batch's. */
+  | { kind: "batch"; tokens: number }
   /** A request was admitted, by a participant that admits `limit` of them in a minute. */
   | { kind: "started"; atMs: number; limit: number; nonce: string };
 
@@ -206,6 +215,8 @@ export type LedgerEntry =
  */
 export class LedgerSums {
   totalTokens = 0;
+  /** of these, of batches */
+  batchTokens = 0;
   /** epoch ms of the requests admitted in the last minute, oldest first */
   readonly #startsMs: number[];
 
@@ -222,6 +233,10 @@ export class LedgerSums {
   add(entry: LedgerEntry): boolean {
     if (entry.kind === "spent") {
       this.totalTokens += entry.tokens;
+      return true;
+    }
+    if (entry.kind === "batch") {
+      this.batchTokens += entry.tokens;
       return true;
     }
     const { first, end } = this.#recent(entry.atMs);

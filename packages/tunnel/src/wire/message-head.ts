@@ -12,8 +12,8 @@ import {
 } from "./json-payload.ts";
 
 /**
- * The head of a request. The tunnel carries `protocol`, `stream`, `client` and `address` for both ends without
- * interpreting them.
+ * The head of a request. The tunnel carries `protocol`, `stream`, `client`, `address` and `priority` for both ends
+ * without interpreting them.
  */
 export interface RequestHead {
   method: string;
@@ -26,6 +26,8 @@ export interface RequestHead {
   client?: HeadClient | undefined;
   /** The fingerprint of the client's address. */
   address?: string | undefined;
+  /** `batch` for a request that comes behind all others; absent for one that does not. */
+  priority?: string | undefined;
   /** Of the whole body, when it follows in DATA and its length is known. */
   bodyBytes?: number | undefined;
 }
@@ -41,8 +43,8 @@ export interface ResponseHead {
   status: number;
   headers: Record<string, string>;
   /**
-   * Set when the agent itself refuses the request and did not call the provider: `budget`, or `person` for the budget of
-   * this client alone. Absent on a provider's response.
+   * Set when the agent itself refuses the request and did not call the provider: `budget`, `batch` for the budget of
+   * batches, or `person` for that of this client alone. Absent on a provider's response.
    */
   refusal?: string | undefined;
 }
@@ -61,8 +63,9 @@ const METHOD = /^[A-Z]{1,16}$/;
 const PATH = /^\/[\u0021-\u007e]*$/;
 
 export function encodeRequestHead(head: RequestHead, end: boolean): string {
-  const { method, path, headers, protocol, stream, client, address, bodyBytes } = head;
-  const rest = { protocol, stream, client, address, bodyBytes, end };
+  const { method, path, headers, protocol, stream, client, address } = head;
+  const { priority, bodyBytes } = head;
+  const rest = { protocol, stream, client, address, priority, bodyBytes, end };
   return JSON.stringify({ method, path, headers, ...rest });
 }
 
@@ -87,6 +90,7 @@ export function decodeRequest(payload: Buffer, maxHeadBytes: number): HeadedPayl
       stream: booleanField(object, "stream"),
       client: clientField(object),
       address: optionalTextField(object, "address"),
+      priority: optionalTextField(object, "priority"),
       bodyBytes: optionalIntegerField(object, "bodyBytes", 0, Number.MAX_SAFE_INTEGER),
     },
     body: payload.subarray(headEnd),

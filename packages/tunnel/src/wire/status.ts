@@ -52,6 +52,10 @@ export interface TunnelBudget {
   tokensPerDay?: number | undefined;
   /** What is left of `tokensPerDay` now. */
   remainingTokens?: number | undefined;
+  /** Part of the day's tokens that requests of batches may use. */
+  batchTokensPerDay?: number | undefined;
+  /** What is left of `batchTokensPerDay` now. */
+  remainingBatchTokens?: number | undefined;
   requestsPerMinute?: number | undefined;
   /** Epoch ms at which the day's tokens are renewed. */
   resetAt?: number | undefined;
@@ -108,10 +112,13 @@ function readContext(context: JsonObject | undefined): TunnelContext | undefined
 function encodableBudget({
   tokensPerDay,
   remainingTokens,
+  batchTokensPerDay,
+  remainingBatchTokens,
   requestsPerMinute,
   resetAt,
 }: TunnelBudget): TunnelBudget {
-  return { tokensPerDay, remainingTokens, requestsPerMinute, resetAt };
+  const forBatches = { batchTokensPerDay, remainingBatchTokens };
+  return { tokensPerDay, remainingTokens, ...forBatches, requestsPerMinute, resetAt };
 }
 
 function readBudget(budget: JsonObject | undefined): TunnelBudget | undefined {
@@ -121,6 +128,8 @@ function readBudget(budget: JsonObject | undefined): TunnelBudget | undefined {
   return {
     tokensPerDay: count("tokensPerDay", 1),
     remainingTokens: count("remainingTokens", 0),
+    batchTokensPerDay: count("batchTokensPerDay", 1),
+    remainingBatchTokens: count("remainingBatchTokens", 0),
     requestsPerMinute: count("requestsPerMinute", 1),
     resetAt: count("resetAt", 0),
   };

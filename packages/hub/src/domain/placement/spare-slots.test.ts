@@ -54,3 +54,14 @@ test("a participant serves batches in the hours of its own time zone, or never",
   expect(at("2026-01-01T06:00:00Z", night)).toBe(false);
   expect(at("2026-01-01T22:30:00Z", false)).toBe(false);
 });
+
+test("a participant serves no batches from when their tokens are used up until its midnight", () => {
+  const ana = aParticipant({ id: "ana" });
+  const room = aRoom(ana);
+  const resetAt = Date.parse("2026-05-06T00:00:00Z");
+  ana.load.budget = { batchTokensPerDay: 100, remainingBatchTokens: 1, resetAt };
+  expect(isSpare(room, ana, "2026-05-05T23:00:00Z")).toBe(true);
+  ana.load.budget = { batchTokensPerDay: 100, remainingBatchTokens: 0, resetAt };
+  expect(isSpare(room, ana, "2026-05-05T23:59:59Z")).toBe(false);
+  expect(isSpare(room, ana, "2026-05-06T00:00:00Z")).toBe(true);
+});

@@ -34,7 +34,8 @@ export class SpareSlots {
   }
 
   /** Whether it serves requests of batches at this moment. */
-  #isOpen({ batches }: Participant): boolean {
+  #isOpen({ batches, load }: Participant): boolean {
+    if (areBatchTokensSpent(load, this.#wallMs)) return false;
     if (batches === undefined || batches === false) return batches === undefined;
     const { hours, timeZone } = batches;
     const hour = this.#hourIn.get(timeZone) ?? hourIn(timeZone, this.#wallMs());
@@ -63,6 +64,15 @@ export class SpareSlots {
     }
     return slots;
   }
+}
+
+/** Whether the tokens that its agent permits batches are used up for today. */
+export function areBatchTokensSpent(
+  { budget }: Participant["load"],
+  wallMs: () => number,
+): boolean {
+  if (budget?.remainingBatchTokens !== 0) return false;
+  return budget.resetAt === undefined || wallMs() < budget.resetAt;
 }
 
 function hourIn(timeZone: string, wallMs: number): number {

@@ -57,6 +57,7 @@ export class TunnelUpstream implements Upstream {
       stream: request.isStream,
       client: asClaim(request.sender.client),
       address: request.sender.addressId,
+      priority: request.isBatch ? "batch" : undefined,
       bodyBytes: request.bodyBytes,
     };
     const call = new TunnelCall(sink, this.#participant.id);
