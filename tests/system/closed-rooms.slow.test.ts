@@ -18,6 +18,8 @@ const decisions: Record<string, string> = {
   "PUT /": "host",
   "DELETE /": "host",
   "POST /participants/:id/kick": "host",
+  "GET /bans": "host",
+  "DELETE /bans/:id": "host",
   "GET /blocked": "host",
   "PUT /blocked/:client": "host",
   "DELETE /blocked/:client": "host",

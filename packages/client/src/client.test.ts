@@ -311,6 +311,8 @@ describe("a closed room", () => {
     await host.kick("ada", 5);
     await host.setBlocked("2001:db8::1", true);
     await host.setBlocked("eve", false);
+    await host.bans();
+    await host.liftBan("a/b");
     await host.blocked();
     await host.delete();
     await host.createKey({ name: "ada" });
@@ -327,6 +329,8 @@ describe("a closed room", () => {
       ["POST", `${below}/participants/ada/kick?banMs=5`, "rhh_1", undefined],
       ["PUT", `${below}/blocked/2001%3Adb8%3A%3A1`, "rhh_1", undefined],
       ["DELETE", `${below}/blocked/eve`, "rhh_1", undefined],
+      ["GET", `${below}/bans`, "rhh_1", undefined],
+      ["DELETE", `${below}/bans/a%2Fb`, "rhh_1", undefined],
       ["GET", `${below}/blocked`, "rhh_1", undefined],
       ["DELETE", below, "rhh_1", undefined],
       ["POST", `${below}/keys`, "rhh_1", '{"name":"ada"}'],

@@ -1,4 +1,5 @@
 import {
+  type Ban,
   type CreateKeyRequest,
   type Key,
   type NewKey,
@@ -68,6 +69,17 @@ export class RoomHost {
   async kick(participantId: string, banMs?: number): Promise<void> {
     const query = banMs === undefined ? "" : `?banMs=${banMs}`;
     await this.#call("POST", `/participants/${encodeURIComponent(participantId)}/kick${query}`);
+  }
+
+  /** The participants that were removed and may not join again yet. */
+  async bans(): Promise<Ban[]> {
+    return (await this.#call<{ bans: Ban[] }>("GET", "/bans")).bans;
+  }
+
+  /** Lets a participant join again, from its machine and address too. @returns the bans that are left */
+  async liftBan(participantId: string): Promise<Ban[]> {
+    const path = `/bans/${encodeURIComponent(participantId)}`;
+    return (await this.#call<{ bans: Ban[] }>("DELETE", path)).bans;
   }
 
   /** The clients whose requests are refused. */

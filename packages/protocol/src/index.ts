@@ -76,6 +76,8 @@ export {
 } from "./limits.ts";
 export {
   BlockedClient,
+  type Ban,
+  BansResponse,
   BlockedResponse,
   isKeyValue,
   Key,

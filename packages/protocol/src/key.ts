@@ -29,6 +29,20 @@ export const KickQuestion = z.object({
   banMs: z.coerce.number().int().min(0).max(longestBanMs).default(60_000),
 });
 
+/** A participant that was removed and may not join again yet. */
+export const Ban = z.object({
+  /** of the participant; it and its machine's model server are banned */
+  id: z.string(),
+  /** that registered it, and is banned too; absent for the hub's own machine */
+  address: z.string().optional(),
+  /** epoch ms */
+  until: z.number(),
+});
+export type Ban = z.infer<typeof Ban>;
+
+/** The oldest first, without those that are over. */
+export const BansResponse = z.object({ bans: z.array(Ban) });
+
 /** The path of `PUT` and `DELETE …/blocked/:client`. */
 export const BlockedClient = z.object({
   /** as it is shown, by its name or the fingerprint of its API key, or its address */

@@ -1,8 +1,10 @@
 import { SURFACES } from "@roomhub/protocol";
 import { deleteAlias, listAliases, postAlias } from "./handlers/aliases.ts";
 import {
+  deleteBan,
   deleteBlocked,
   deleteRoom,
+  listBans,
   listBlocked,
   postKick,
   putBlocked,
@@ -161,6 +163,10 @@ export const ROUTES: readonly Route[] = [
   json("DELETE", "/v1/rooms/:code", "host", deleteRoom),
   json("POST", "/rooms/:code/participants/:id/kick", "host", postKick),
   json("POST", "/v1/rooms/:code/participants/:id/kick", "host", postKick),
+  json("GET", "/rooms/:code/bans", "host", listBans),
+  json("GET", "/v1/rooms/:code/bans", "host", listBans),
+  json("DELETE", "/rooms/:code/bans/:id", "host", deleteBan),
+  json("DELETE", "/v1/rooms/:code/bans/:id", "host", deleteBan),
   json("GET", "/rooms/:code/blocked", "host", listBlocked),
   json("GET", "/v1/rooms/:code/blocked", "host", listBlocked),
   json("PUT", "/rooms/:code/blocked/:client", "host", putBlocked),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { roomView } from "../domain/views.ts";
-import { deleteRoom, kickParticipant, updateRoom } from "./host.ts";
+import { bansIn, deleteRoom, kickParticipant, liftBan, updateRoom } from "./host.ts";
 import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
 
 const machineSecret = "m".repeat(43);
@@ -67,6 +67,23 @@ test("a participant that was kicked may not join again by its id, from its machi
   await office.join({ id: "bob" }, peerAt(elsewhere));
   pass(60_000);
   await office.join({ machineSecret });
+});
+
+test("a ban is listed until it is over, and lifted by the participant's id for all that it covers", async () => {
+  const office = createOffice();
+  const { context, room, pass } = office;
+  await office.join({ machineSecret });
+  await kickParticipant(context, room, "ada", 60_000);
+  const ada = { id: "ada", address: home, until: context.wallMs() + 60_000 };
+  expect(bansIn(context, room)).toEqual([ada]);
+  expect(await liftBan(context, room, "bob")).toEqual([ada]);
+  const saved = office.saveCount();
+  expect(await liftBan(context, room, "ada")).toEqual([]);
+  expect(office.saveCount()).toBe(saved + 1);
+  await office.join({ id: "eve", machineSecret }, peerAt(home));
+  await kickParticipant(context, room, "eve", 60_000);
+  pass(60_000);
+  expect(bansIn(context, room)).toEqual([]);
 });
 
 test("the ban of a neighbour leaves a participant that is in the room its token, and everyone the hub's own machine", async () => {

@@ -1,5 +1,5 @@
-import type { Room as RoomView, UpdateRoomRequest } from "@roomhub/protocol";
-import { withBan } from "../domain/keys/bans.ts";
+import type { Ban, Room as RoomView, UpdateRoomRequest } from "@roomhub/protocol";
+import { bansView, withBan } from "../domain/keys/bans.ts";
 import { roomView } from "../domain/views.ts";
 import { changeRoom } from "./change-room.ts";
 import type { OperationContext } from "./context.ts";
@@ -87,6 +87,30 @@ export async function kickParticipant(
   if (!registry.isCurrent(participant)) return;
   removeParticipant(context, participant, { tunnel: "left", reason: "kicked" });
   await registrations?.changed(participant);
+}
+
+/** `GET …/bans`. @throws HubError `room_not_found` */
+export function bansIn({ registry, wallMs }: OperationContext, code: string): Ban[] {
+  return bansView(registry.room(code).bans, wallMs());
+}
+
+/**
+ * `DELETE …/bans/:id`: a participant may join again. Stored when it resolves. Contract §9.
+ *
+ * @returns the bans that are left
+ * @throws HubError `room_not_found`, `cluster_unavailable`
+ */
+export async function liftBan(context: OperationContext, code: string, id: string): Promise<Ban[]> {
+  await changeRoom(
+    context,
+    code,
+    (room) => {
+      const bans = room.bans.filter((one) => one.id !== id);
+      return { changed: { bans }, result: undefined };
+    },
+    "Try again.",
+  );
+  return bansIn(context, code);
 }
 
 /** The oldest of more are forgotten. */

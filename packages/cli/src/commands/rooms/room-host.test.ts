@@ -18,6 +18,11 @@ function makeHost(answer?: string) {
       return aRoom({ passwordProtected: password !== null });
     },
     blocked: async () => [],
+    bans: async () => [],
+    liftBan: async (...args) => {
+      calls.push(["unban", ...args]);
+      return [];
+    },
     setBlocked: async (...args) => {
       calls.push(["block", ...args]);
       return args[1] ? ["mallory", args[0]] : [];
@@ -35,7 +40,7 @@ function makeHost(answer?: string) {
   );
   world.hostTokens.push({ hubUrl, room: "ABC234", id: "host", token: "rhh_1" });
   world.keys.push({ hubUrl, room: "ABC234", id: "key", token: "rhk_1" });
-  return { world, calls };
+  return { world, calls, host };
 }
 
 test("rename says the new name", async () => {
@@ -145,4 +150,34 @@ test("kick passes how long the participant may not join", async () => {
   ]);
   expect(world.stderr.text).toContain("ana was removed from room ABC234");
   expect(await world.run("room", "kick", "ABC234", "ana", "--ban", "soon")).toBe(2);
+});
+
+test("bans lists who may not join, for how long, and who is blocked", async () => {
+  const { world, host } = makeHost();
+  expect(await world.run("room", "bans", "ABC234")).toBe(0);
+  expect(world.stderr.text).toBe("No one is banned or blocked\n");
+  const until = world.context.world.wallMs() + 3_600_000;
+  host.bans = async () => [{ id: "eve", address: "10.0.0.7", until }];
+  host.blocked = async () => ["mallory"];
+  expect(await world.run("room", "bans", "ABC234")).toBe(0);
+  expect(world.stdout.text).toMatch(/may not join +eve +10\.0\.0\.7 +for 1 h\n/);
+  expect(world.stdout.text).toMatch(/may not send requests +mallory +- +until unblocked\n/);
+  world.stdout.text = "";
+  expect(await world.run("room", "bans", "ABC234", "--json")).toBe(0);
+  expect(JSON.parse(world.stdout.text)).toEqual({
+    bans: [{ id: "eve", address: "10.0.0.7", until }],
+    blocked: ["mallory"],
+  });
+});
+
+test("unban lifts a ban, and says when there was none", async () => {
+  const { world, host, calls } = makeHost();
+  expect(await world.run("room", "unban", "ABC234", "eve")).toBe(0);
+  host.bans = async () => [{ id: "eve", until: 1 }];
+  expect(await world.run("room", "unban", "ABC234", "eve")).toBe(0);
+  expect(calls).toEqual([
+    ["unban", "eve"],
+    ["unban", "eve"],
+  ]);
+  expect(world.stderr.text).toBe("eve was not banned from room ABC234\neve may join room ABC234\n");
 });

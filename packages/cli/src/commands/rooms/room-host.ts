@@ -1,5 +1,5 @@
 import type { Invite } from "@roomhub/client";
-import type { Room } from "@roomhub/protocol";
+import { type Ban, durationInWords, type Room } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../../context.ts";
 import { CommandError, EXIT, UsageError } from "../../exit-code.ts";
@@ -14,7 +14,7 @@ import {
 } from "../../rooms/host-token.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../../secrets.ts";
 import { interactivityOf } from "../../terminal/interactivity.ts";
-import { safe, writeJson } from "../../terminal/text.ts";
+import { formatTable, safe, writeJson } from "../../terminal/text.ts";
 
 type HostValues = HubOptionValues & HostOptionValues;
 type PasswordValues = HostValues & PasswordOptionValues & { none?: boolean };
@@ -67,7 +67,46 @@ export function addHostCommands(room: Command, context: CliContext): void {
       if (options.json === true) return writeJson(context.stdout, { success: true });
       context.stderr.write(`${safe(id)} was removed from room ${invite.room}\n`);
     });
+  addBanCommands(room, context);
   addBlockCommands(room, context);
+}
+
+function addBanCommands(room: Command, context: CliContext): void {
+  ofHost(room.command("bans"))
+    .description("list who may not join a room, until when, and whose requests it refuses")
+    .addHelpText("after", examples("roomhub room bans ABC234"))
+    .action(async (code: string, options: HostValues) => {
+      const asHost = await roomAsHost(context, inviteOf(code, options), options);
+      const [bans, blocked] = await Promise.all([asHost.bans(), asHost.blocked()]);
+      if (options.json === true) return writeJson(context.stdout, { bans, blocked });
+      printBans(context, bans, blocked);
+    });
+
+  ofHost(room.command("unban"))
+    .argument("<participant>", "id of the participant")
+    .description("let a participant that was kicked join again")
+    .addHelpText("after", examples("roomhub room unban ABC234 ana-llama3.2-3b"))
+    .action(async (code: string, id: string, options: HostValues) => {
+      const invite = inviteOf(code, options);
+      const asHost = await roomAsHost(context, invite, options);
+      const isBanned = (await asHost.bans()).some((ban) => ban.id === id);
+      const bans = await asHost.liftBan(id);
+      if (options.json === true) return writeJson(context.stdout, { bans });
+      const said = isBanned ? "may join" : "was not banned from";
+      context.stderr.write(`${safe(id)} ${said} room ${invite.room}\n`);
+    });
+}
+
+function printBans({ stdout, stderr, world }: CliContext, bans: Ban[], blocked: string[]): void {
+  const rows = [
+    ...bans.map(({ id, address = "-", until }) => {
+      const left = durationInWords(until - world.wallMs());
+      return ["may not join", safe(id), safe(address), `for ${left}`];
+    }),
+    ...blocked.map((client) => ["may not send requests", safe(client), "-", "until unblocked"]),
+  ];
+  if (rows.length === 0) stderr.write("No one is banned or blocked\n");
+  else stdout.write(formatTable(["what", "who", "address", "how long"], rows));
 }
 
 function addBlockCommands(room: Command, context: CliContext): void {

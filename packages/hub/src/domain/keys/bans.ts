@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "@roomhub/protocol";
+import { type Ban as BanView, isLoopbackHost } from "@roomhub/protocol";
 import type { Participant } from "../participant.ts";
 
 /** What a join shows of itself. */
@@ -26,10 +26,26 @@ export function withBan(
   nowMs: number,
 ): readonly Ban[] {
   const { address } = registrant;
-  const isOwn = address === undefined || isLoopbackHost(address.split("@", 1)[0] ?? "");
+  const isOwn = address === undefined || isLoopbackHost(hostOf(address));
   const machine = machineDigest && Buffer.from(machineDigest).toString("hex");
   const ban = { id, machine, address: isOwn ? undefined : address, until };
   return [...bans.filter((one) => one.until > nowMs), ban].slice(-maxBans);
+}
+
+/** What the host may see of those that are not over, the oldest first. A machine's digest is nobody's name. */
+export function bansView(bans: readonly Ban[], nowMs: number): BanView[] {
+  return bans
+    .filter(({ until }) => until > nowMs)
+    .map(({ id, address, until }) => ({
+      id,
+      ...(address === undefined ? {} : { address: hostOf(address) }),
+      until,
+    }));
+}
+
+/** Behind the `@` is the hub at which it came in. */
+function hostOf(address: string): string {
+  return address.split("@", 1)[0] ?? "";
 }
 
 /** How long a join is still refused, in ms; 0 for one that is not. */

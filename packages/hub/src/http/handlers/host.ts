@@ -38,6 +38,20 @@ export async function postKick(
   return ok({ success: true });
 }
 
+/** `GET …/bans`. Contract §9. */
+export function listBans(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
+  return ok({ bans: host.bansIn(operations, param(request, "code")) });
+}
+
+/** `DELETE …/bans/:id`. Contract §9. */
+export async function deleteBan(
+  request: RouteRequest,
+  { operations }: RouteDeps,
+): Promise<RouteResponse> {
+  const [code, id] = [param(request, "code"), param(request, "id")];
+  return ok({ bans: await host.liftBan(operations, code, id) });
+}
+
 /** `GET …/blocked`. Contract §9. */
 export function listBlocked(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   return ok({ blocked: host.blockedIn(operations, param(request, "code")) });
