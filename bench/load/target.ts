@@ -6,6 +6,7 @@ export interface Target {
   name: string;
   port: number;
   path: string;
+  /** names in lower case; they replace what every request has */
   headers: Record<string, string>;
   /** one after the other, connection by connection */
   models: string[];
@@ -33,15 +34,13 @@ const code = readFileSync(new URL("load.ts", import.meta.url), "utf8");
 /** The bytes of one whole request. */
 export function requestBytes(target: Target, model: string, shape: RequestShape): Buffer {
   const body = Buffer.from(bodyText(model, shape));
-  const head = [
-    `POST ${target.path} HTTP/1.1`,
-    "host: hub.example",
-    "content-type: application/json",
-    "authorization: Bearer any",
-    `content-length: ${body.length}`,
-    ...Object.entries(target.headers).map(([name, value]) => `${name}: ${value}`),
-  ];
-  return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
+  const headers = {
+    ...{ host: "hub.example", "content-type": "application/json", authorization: "Bearer any" },
+    ...{ "content-length": body.length, ...target.headers },
+  };
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `POST ${target.path} HTTP/1.1\r\n${fields.join("")}\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
 }
 
 function bodyText(model: string, { plain, bodyBytes, content }: RequestShape): string {

@@ -11,6 +11,7 @@ export interface HubOpening {
   limits?: Partial<Record<LimitName, number>> | undefined;
   nodeOptions?: string | undefined;
   env?: Record<string, string> | undefined;
+  flags?: readonly string[] | undefined;
 }
 
 /** A hub as `roomhub serve` starts it, in a process of its own. */
@@ -31,7 +32,7 @@ export async function startHub(world: BenchWorld, opening: HubOpening = {}): Pro
   ]);
   const lookingCloser = process.env["BENCH_HUB_NODE_OPTIONS"];
   const child = world.children.roomhub({
-    args: ["serve", "--port", "0", "--log-format", "text", ...limits],
+    args: ["serve", "--port", "0", "--log-format", "text", ...limits, ...(opening.flags ?? [])],
     env: {
       NODE_OPTIONS: `${lookingCloser ?? ""} ${opening.nodeOptions ?? ""}`.trim(),
       ...opening.env,

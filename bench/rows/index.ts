@@ -1,6 +1,7 @@
 import type { Row } from "../row.ts";
 import { burst } from "./delay/burst.ts";
 import { bodyScan } from "./body-scan.ts";
+import { doorCost } from "./door.ts";
 import { directPath } from "./direct-path.ts";
 import { eventSubscribers } from "./event-subscribers.ts";
 import { firstToken } from "./delay/first-token.ts";
@@ -57,4 +58,5 @@ export const rows: readonly Row[] = [
   idleRoom,
   loneFirstToken,
   uploads,
+  doorCost,
 ];

@@ -215,7 +215,9 @@ export async function sendMetrics(
 
 /** Opens a door to a room for the clients of this machine. */
 export async function openDoor(options: DoorOptions): Promise<Door> {
-  return (await import("./door/door.ts")).openDoor(options);
+  const door = await import("./door/door.ts");
+  allowHeapGrowth();
+  return door.openDoor(options);
 }
 
 /** The doors of this user, in the runtime folder where there is one. */
