@@ -358,6 +358,28 @@ describe("a form", () => {
     ]);
   });
 
+  test("of a client that leaves while it waits is noticed, though it is behind what the client had sent", async () => {
+    await using server = await startUploadServer();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await joinDirect(hub, code, {
+      model: "m",
+      endpoint: server.url,
+      config: { maxConcurrency: 1 },
+    });
+    const events = await hub.watch(code, "dot", true);
+    const form = aForm(2 * mib);
+    const running = open(hub, code, form.sent.length);
+    running.write(form.sent.subarray(0, mib / 2));
+    await untilForm(server, "the first", (one) => (one?.bytes ?? 0) > mib / 4);
+    const waiting = open(hub, code, 6 * form.sent.length);
+    for (let part = 0; part < 5; part++) waiting.write(part === 0 ? form.sent : Buffer.alloc(mib));
+    await events.next("request.queued");
+    waiting.destroy();
+    expect((await events.next("llm.error")).data).toMatchObject({ code: "client_disconnected" });
+    running.destroy();
+  });
+
   test("streams through another hub to the home of its room, and ends there with its client", async () => {
     await using server = await startUploadServer();
     await using cluster = await startCluster(2);

@@ -10,6 +10,15 @@ interface BodyLimits {
   idleMs: number;
   /** ms for the whole body; undefined: any time, unless it is silent */
   totalMs: number | undefined;
+  /** for what is read of a body while its sink takes nothing; without it, nothing is */
+  ahead?: ReadAheadBudget;
+}
+
+/** The memory that all bodies may take. */
+interface ReadAheadBudget {
+  hasRoomFor(bytes: number): boolean;
+  hold(bytes: number): void;
+  release(bytes: number): void;
 }
 
 export function inferenceBodyLimits(limits: Limits): BodyLimits {
@@ -18,8 +27,11 @@ export function inferenceBodyLimits(limits: Limits): BodyLimits {
 }
 
 /** A form passes through, so only the client's silence counts. */
-export function uploadLimits({ uploadBytes: maxBytes, bodyIdleMs: idleMs }: Limits): BodyLimits {
-  return { maxBytes, knob: "UPLOAD_BYTES", idleMs, totalMs: undefined };
+export function uploadLimits(
+  { uploadBytes: maxBytes, bodyIdleMs: idleMs }: Limits,
+  ahead: ReadAheadBudget,
+): BodyLimits {
+  return { maxBytes, knob: "UPLOAD_BYTES", idleMs, totalMs: undefined, ahead };
 }
 
 export function managementBodyLimits(limits: Limits): BodyLimits {
@@ -29,6 +41,17 @@ export function managementBodyLimits(limits: Limits): BodyLimits {
 
 /** How much of a fast sender is read in one turn of the event loop, before others have theirs. */
 const maxTurnBytes = 512 * 1024;
+
+/**
+ * Node does not report that a client has left while its socket is not read, and the end of the connection comes behind all
+ * that the systems of both ends hold of the body: usually up to 10 MiB. So much is read in small steps.
+ */
+const maxAheadBytes = 12 * 1024 * 1024;
+/** Most pauses are shorter. */
+const aheadAfterMs = 1_000;
+const aheadEveryMs = 20;
+/** of one read */
+const aheadStepBytes = 64 * 1024;
 
 /** Gets a body as it arrives. */
 export interface BodySink {
@@ -91,6 +114,12 @@ export class BodyReading {
   #idle: Timer | undefined;
   #isTimed = false;
   #isPaused = false;
+  /** read while the sink takes nothing */
+  readonly #ahead: Buffer[] = [];
+  #aheadBytes = 0;
+  #aheadTimer: Timer | undefined;
+  /** The body is complete, and its end is in `#ahead`. */
+  #isEnded = false;
 
   constructor(world: World, request: IncomingMessage, limits: BodyLimits, sink: BodySink) {
     this.#world = world;
@@ -117,7 +146,7 @@ export class BodyReading {
     });
     // The listeners stay: removing them costs more than checking whether the body is over.
     this.#request.on("data", (chunk: Buffer) => this.#onData(chunk));
-    this.#request.on("end", () => this.#finish());
+    this.#request.on("end", () => this.#onEnd());
     this.#request.on("close", () => this.#onClose());
   }
 
@@ -144,17 +173,61 @@ export class BodyReading {
       this.#finish(tooLarge(this.#limits));
       return;
     }
-    try {
-      if (!this.#sink.onChunk(chunk)) this.pause();
-    } catch (error) {
-      this.#finish(error);
-      return;
-    }
+    if (this.#isPaused) return this.#keepAhead(chunk);
+    this.#pass(chunk);
     this.#turnBytes += chunk.length;
     if (this.#turnBytes > maxTurnBytes) {
       this.#request.pause();
       this.#world.setImmediate(() => this.#goOn());
     }
+  }
+
+  #pass(chunk: Buffer): void {
+    try {
+      if (this.#sink?.onChunk(chunk) === false) this.pause();
+    } catch (error) {
+      this.#finish(error);
+    }
+  }
+
+  #onEnd(): void {
+    this.#isEnded = true;
+    if (this.#ahead.length === 0) this.#finish();
+  }
+
+  #keepAhead(chunk: Buffer): void {
+    this.#request.pause();
+    this.#ahead.push(chunk);
+    this.#aheadBytes += chunk.length;
+    this.#limits.ahead?.hold(chunk.length);
+    this.#readAheadIn(aheadEveryMs);
+  }
+
+  #readAheadIn(ms: number): void {
+    const { ahead } = this.#limits;
+    if (ahead === undefined || this.#aheadBytes >= maxAheadBytes) return;
+    this.#aheadTimer = this.#world.setTimeout(() => {
+      if (ahead.hasRoomFor(aheadStepBytes)) this.#request.resume();
+      else this.#readAheadIn(aheadAfterMs);
+    }, ms);
+  }
+
+  #dropAhead(): void {
+    this.#world.clearTimeout(this.#aheadTimer);
+    this.#limits.ahead?.release(this.#aheadBytes);
+    this.#aheadBytes = 0;
+    this.#ahead.length = 0;
+  }
+
+  /** @returns whether the sink takes more */
+  #passAhead(): boolean {
+    for (let chunk = this.#ahead.shift(); chunk !== undefined; chunk = this.#ahead.shift()) {
+      this.#aheadBytes -= chunk.length;
+      this.#limits.ahead?.release(chunk.length);
+      this.#pass(chunk);
+      if (this.#isPaused) return false;
+    }
+    return this.#sink !== undefined;
   }
 
   #goOn(): void {
@@ -168,11 +241,16 @@ export class BodyReading {
     this.#isPaused = true;
     this.#request.pause();
     this.#world.clearTimeout(this.#idle);
+    this.#world.clearTimeout(this.#aheadTimer);
+    this.#readAheadIn(aheadAfterMs);
   }
 
   resume(): void {
     if (this.#sink === undefined || !this.#isPaused) return;
     this.#isPaused = false;
+    this.#world.clearTimeout(this.#aheadTimer);
+    if (!this.#passAhead()) return;
+    if (this.#isEnded) return this.#finish();
     if (this.#isTimed) this.#waitForChunk();
     if (this.#turnBytes <= maxTurnBytes) this.#request.resume();
   }
@@ -186,10 +264,12 @@ export class BodyReading {
   stop(): void {
     this.#sink = undefined;
     this.#endTimers();
+    this.#dropAhead();
   }
 
   #onClose(): void {
-    if (this.#sink === undefined) return;
+    // Behind the end of a body, its request is closed too.
+    if (this.#sink === undefined || this.#isEnded) return;
     this.#finish(
       new HubError("client_disconnected", "The client disconnected while sending its request."),
     );

@@ -114,7 +114,9 @@ class ArrivingRequest implements BodySink {
     const { request, response, deps } = this.#arrival;
     const { world, limits } = deps;
     const isForm = this.#reader instanceof FormBodyReader;
-    const bodyLimits = isForm ? uploadLimits(limits) : inferenceBodyLimits(limits);
+    const bodyLimits = isForm
+      ? uploadLimits(limits, deps.inference.bodies)
+      : inferenceBodyLimits(limits);
     this.#reading = readBody(world, request, response, bodyLimits, this);
   }
 
