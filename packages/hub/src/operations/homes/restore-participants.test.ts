@@ -211,7 +211,10 @@ describe("an agent whose hub stopped", () => {
   );
 
   test("joins again where its token is newer than the registration: its hub could not store that", async () => {
-    const office = openOffice({ ...tunnelled, registrant: { address: elsewhere } });
+    const office = openOffice({
+      ...tunnelled,
+      registrant: { address: elsewhere, hasOrigin: false, throttleKey: elsewhere },
+    });
     const { context, room } = office;
     const newer = peerAt(elsewhere, { token: `rhp_${"9".repeat(43)}` });
     const beat = () => recordHeartbeat(context, room, "ada", newer);
