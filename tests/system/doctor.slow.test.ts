@@ -52,7 +52,7 @@ test("a working hub, room and model: every step passes, and a few tokens are gen
   expect(stderr).toBe("");
   expect(exitCode).toBe(0);
   const marked = stdout.split("\n").filter((line) => /^[✓✗–] /.test(line));
-  expect(marked).toHaveLength(12);
+  expect(marked).toHaveLength(13);
   expect(marked.filter((line) => line.startsWith("✗"))).toEqual([]);
   expect(stdout).toMatch(
     /✓ request .* ada responded in \d+ ms\n {4}first byte after \d+ ms, first token after \d+ ms: provider \d+ ms, queue 0 ms, hub and network \d+ ms\n {4}complete after \d+ ms: provider \d+ ms, queue 0 ms, hub and network \d+ ms\n/,
@@ -102,8 +102,8 @@ test("https where the hub speaks plain HTTP: the right URL is named", async () =
   await using hub = await startTestHub();
   const report = await doctor(hub.url.replace("http:", "https:"));
   expect(report.exitCode).toBe(5);
-  expect(failures(report)).toEqual(["hub"]);
-  expect(report.checks.get("hub")?.fix).toBe(`use ${hub.url}`);
+  expect(failures(report)).toEqual(["encryption"]);
+  expect(report.checks.get("encryption")?.fix).toBe(`use ${hub.url}`);
 });
 
 /** A reverse proxy with a certificate for `localhost` that no system trusts. */
@@ -129,8 +129,8 @@ test.skipIf(!hasOpenssl)(
     const { url, certificateFile } = await startTlsFront(stack, hub.port);
     const report = await doctor(url);
     expect(report.exitCode).toBe(5);
-    expect(failures(report)).toEqual(["hub"]);
-    const { found, fix } = report.checks.get("hub") ?? {};
+    expect(failures(report)).toEqual(["encryption"]);
+    const { found, fix } = report.checks.get("encryption") ?? {};
     expect(found).toContain("a certificate that is not trusted here (DEPTH_ZERO_SELF_SIGNED_CERT)");
     expect(fix).toContain("NODE_EXTRA_CA_CERTS=FILE");
 
@@ -207,7 +207,7 @@ test("Ctrl+C ends it at once, whatever it waits for", async () => {
     child.kill("SIGINT");
     const [exitCode] = (await within(once(child, "exit"), "the end")) as [number | null];
     expect(exitCode).toBe(130);
-    expect(said.split("\n")).toHaveLength(4);
+    expect(said.split("\n")).toHaveLength(5);
   } finally {
     child.kill("SIGKILL");
     silent.close();

@@ -152,6 +152,18 @@ describe("an attacker with a certificate between a client and its hub", () => {
     expectSealed(sealed.middle);
   });
 
+  test("is seen by doctor, which requests nothing of it", async () => {
+    await using sealed = await startSealed();
+    const url = new URL(sealed.url("https"));
+    const facts = () => thisMachine({}).tls(url, AbortSignal.timeout(10_000));
+    expect(await facts()).toMatchObject({ pin, isSelfSigned: true, issuer: "roomhub" });
+    sealed.middle.mode = "attacking";
+    expect((await facts())?.pin).not.toBe(pin);
+    sealed.middle.mode = "stripping";
+    expect(await facts()).toBeUndefined();
+    expect(sealed.middle.read.join("")).not.toMatch(/canary|HTTP|GET/);
+  });
+
   test("gets nothing from a client that trusts its authority", async () => {
     await using sealed = await startSealed();
     const attacker = testCertificate();

@@ -46,6 +46,8 @@ const healthy = [
   "✓ program             0 ms  Node 24.11.0, roomhub 1.2.3",
   "✓ proxy               0 ms  no proxy is set",
   "✓ port                0 ms  port 5050 is open",
+  "– encryption                plain HTTP: prompts, responses and keys can be read on the network",
+  "  → the host can encrypt it: roomhub up --lan, or roomhub serve --tls",
   "✓ hub                 0 ms  roomhub 1.2.9 at http://hub:5050, up 1 min 01 s",
   "✓ clock               0 ms  within 0 ms of the hub's",
   "✓ room                0 ms  ABC234 (lab), 1 participant",
@@ -83,8 +85,8 @@ describe("when all checks pass", () => {
     expect(error).toBeUndefined();
     const report = JSON.parse(world.stdout.text) as { checks: unknown[] };
     expect(report).toMatchObject({ ok: true, hubUrl: "http://hub:5050", room: "ABC234" });
-    expect(report.checks).toHaveLength(12);
-    expect(report.checks[3]).toEqual({
+    expect(report.checks).toHaveLength(13);
+    expect(report.checks[4]).toEqual({
       name: "hub",
       verdict: "ok",
       ms: 0,
@@ -154,10 +156,11 @@ describe("when something is wrong, the steps after it that need it are left out"
       },
     };
     const { world, error } = await runDoctor(["http://127.0.0.1:6060"], { machine });
-    expect(error).toMatchObject({ message: "1 of 12 checks failed: port", exitCode: 5 });
+    expect(error).toMatchObject({ message: "1 of 13 checks failed: port", exitCode: 5 });
     expect(world.stdout.text.split("\n").slice(2)).toEqual([
       "✗ port                0 ms  port 6060 is closed: no hub is running on this machine",
       "  → roomhub up --port 6060",
+      "– encryption                needs the port",
       "– hub                       needs the port",
       "– clock                     needs the hub",
       "– room                      needs the hub",
@@ -212,7 +215,7 @@ describe("when something is wrong, the steps after it that need it are left out"
       listParticipants: async () => [aParticipant()],
     };
     const { world, error } = await runDoctor([url], { client });
-    expect(error).toMatchObject({ message: "2 of 12 checks failed: participants, model" });
+    expect(error).toMatchObject({ message: "2 of 13 checks failed: participants, model" });
     expect(world.stdout.text).toContain(`ana-llama3 (llama3): online, ${reason};`);
     expect(world.stdout.text).toContain(
       "→ start the model server of ana-llama3 at http://127.0.0.1:11434",
@@ -239,7 +242,7 @@ describe("when something is wrong, the steps after it that need it are left out"
   test("a response that a proxy buffers: the fix is the proxy's settings", async () => {
     const fetch = answeringWithin({ ttftMs: 100, durationMs: 2_400 });
     const { world, error } = await runDoctor([url], { context: { fetch } });
-    expect(error).toMatchObject({ message: "1 of 12 checks failed: request", exitCode: 1 });
+    expect(error).toMatchObject({ message: "1 of 13 checks failed: request", exitCode: 1 });
     expect(world.stdout.text.split("\n").slice(-4)).toEqual([
       "✗ request             0 ms  the response from ana-llama3 arrived all at once after 0 ms, although its first token left the hub after 100 ms: a proxy in between buffers responses",
       "    first byte after 0 ms, first token after 0 ms: provider 80 ms, queue 20 ms, hub and network 0 ms",

@@ -8,8 +8,8 @@ import {
   runChecks,
 } from "./check.ts";
 import { CHECKS } from "./checks.ts";
-import type { Machine } from "./machine.ts";
-import { aClient, healthyMachine, answering } from "./doctor.fixture.ts";
+import type { Machine, TlsFacts } from "./machine.ts";
+import { aClient, healthyMachine, answering, trustedTls } from "./doctor.fixture.ts";
 import type { RequestStart } from "./check.ts";
 import { requestCheck } from "./request-check.ts";
 import { ollamaWith, refusing } from "../snapshots/scenery.fixture.ts";
@@ -501,4 +501,90 @@ test("a bug in a step is no finding", async () => {
   await expect(run({ name: "x", waitsFor: "x", timeoutMs: 1_000, run: look }, {})).rejects.toBe(
     bug,
   );
+});
+
+describe("encryption", () => {
+  const pin = `sha256-${"p".repeat(43)}`;
+  const own: TlsFacts = {
+    ...{ protocol: "TLSv1.3", pin, issuer: "roomhub", isSelfSigned: true },
+    ...{ validTo: new Date("2070-01-01"), problem: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+  };
+  const encryption = (hubUrl: string, facts: TlsFacts | undefined, known?: string) => {
+    const saved = { hubUrl: new URL(hubUrl).host, room: "", id: "pin", token: known ?? "" };
+    const tokens = {
+      find: async () => (known === undefined ? [] : [saved]),
+      ...{ save: async () => undefined, forget: async () => undefined },
+    };
+    const context = { savedTokens: async () => tokens };
+    return look("encryption", { hubUrl, machine: { tls: async () => facts }, context });
+  };
+  const textOf = ({ found, fix, details }: CheckResult) => [found, fix, ...details].join(" → ");
+
+  test.each([
+    ["http://127.0.0.1:5050", undefined, "not needed: the hub is on this machine"],
+    ["https://hub.example", trustedTls, "TLSv1.3, certificate of Example CA"],
+  ])("%s is as it should be", async (url, facts, found) => {
+    expect(await encryption(url, facts)).toMatchObject({ verdict: "ok", found });
+  });
+
+  test.each(["http", "https"])(
+    "with the pinned key nothing else matters, by %s",
+    async (scheme) => {
+      const finding = await encryption(`${scheme}://10.0.0.7:5050`, own, pin);
+      expect(finding).toMatchObject({ verdict: "ok", found: "TLSv1.3 with the pinned key" });
+    },
+  );
+
+  test.each([
+    [undefined, "the host can encrypt it: roomhub up --lan, or roomhub serve --tls"],
+    [own, "use the invite with #pin=sha256-… that the host's terminal shows"],
+    [trustedTls, "use https://hub.example:5050"],
+  ])("plain HTTP is neither right nor wrong, and the way to TLS is shown", async (facts, fix) => {
+    const finding = await encryption("http://hub.example:5050", facts);
+    expect(finding).toMatchObject({ verdict: "skipped", fix });
+    expect(finding.found.endsWith("although the hub has TLS")).toBe(facts !== undefined);
+  });
+
+  test("another key than the pin shows both, and what it can mean", async () => {
+    const finding = await encryption("https://10.0.0.7:5050", { ...own, pin: "sha256-x" }, pin);
+    expect(finding).toMatchObject({ verdict: "failed", exitCode: 5, details: [] });
+    expect(textOf(finding)).toContain(`expected ${pin}, found sha256-x`);
+    expect(finding.fix).toContain("another machine stands between it and you");
+    const opened = await encryption("https://10.0.0.7:5050", trustedTls, pin);
+    expect(opened.details[0]).toContain("of Example CA, not the hub's own: a proxy on the way");
+  });
+
+  test("no TLS, where a pin requires it, is a failure", async () => {
+    const finding = await encryption("http://10.0.0.7:5050", undefined, pin);
+    expect(finding).toMatchObject({ verdict: "failed", exitCode: 5 });
+    expect(finding.found).toContain("does not use TLS, which the pin of its invite requires");
+  });
+
+  test.each([
+    [
+      "CERT_HAS_EXPIRED",
+      "has expired",
+      "valid until 1970-03-01 → the clock of this machine says 1970-01-01",
+    ],
+    ["CERT_NOT_YET_VALID", "not valid yet → set the clock", "the clock of this machine says"],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "must send its full chain", "of Example CA"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "another name", "of Example CA"],
+    ["SELF_SIGNED_CERT_IN_CHAIN", "NODE_EXTRA_CA_CERTS=FILE", "of Example CA"],
+  ])(
+    "a certificate with %s fails with its next step, and the hub is not asked",
+    async (problem, ...parts) => {
+      const finding = await encryption("https://hub.example", { ...trustedTls, problem });
+      expect(finding).toMatchObject({ verdict: "failed", exitCode: 5 });
+      for (const part of parts) expect(textOf(finding)).toContain(part);
+    },
+  );
+
+  test("a certificate that ends within 14 days fails, before it ends", async () => {
+    const at = (validTo: string) =>
+      encryption("https://hub.example", { ...trustedTls, validTo: new Date(validTo) });
+    expect(await at("1970-01-15T00:00:00Z")).toMatchObject({ verdict: "ok" });
+    expect(await at("1970-01-14T23:59:59Z")).toMatchObject({
+      ...{ verdict: "failed", found: "the hub's certificate ends in 13 days", exitCode: 1 },
+    });
+  });
 });

@@ -1,4 +1,5 @@
 import type { Check } from "./check.ts";
+import { encryptionCheck } from "./encryption-check.ts";
 import { clockCheck, hubCheck } from "./hub-check.ts";
 import { modelCheck } from "./model-check.ts";
 import { participantsCheck } from "./participants-check.ts";
@@ -15,6 +16,7 @@ export const CHECKS: readonly Check[] = [
   programCheck,
   proxyCheck,
   portCheck,
+  encryptionCheck,
   hubCheck,
   clockCheck,
   roomCheck,

@@ -5,7 +5,7 @@ import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { refusing } from "../snapshots/scenery.fixture.ts";
 import { aParticipant, aRoom, makeWorld, type TestWorld } from "../test-context.fixture.ts";
-import type { Machine } from "./machine.ts";
+import type { Machine, TlsFacts } from "./machine.ts";
 
 export const aRoute: RouteExplanation = {
   roomCode: "ABC234",
@@ -34,12 +34,18 @@ export const aRoute: RouteExplanation = {
   onFailure: { movesTo: null, reason: "no other participant can serve it" },
 };
 
+export const trustedTls: TlsFacts = {
+  ...{ protocol: "TLSv1.3", pin: `sha256-${"h".repeat(43)}`, issuer: "Example CA" },
+  ...{ isSelfSigned: false, validTo: new Date("1970-03-01"), problem: undefined },
+};
+
 /** A machine on which everything is as it should be. */
 export const healthyMachine: Machine = {
   nodeVersion: "24.11.0",
   neededNode: "22.21",
   reach: async (host) => host,
   proxyFor: async () => undefined,
+  tls: async (url) => (url.protocol === "https:" ? trustedTls : undefined),
   handshake: async () => ({ status: 404, body: '{"error":{"code":"participant_not_found"}}' }),
 };
 

@@ -2,12 +2,30 @@ import { systemWorld } from "@roomhub/protocol";
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { connect } from "node:net";
+import type { X509Certificate } from "node:crypto";
+import { connect, isIP } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { portOf } from "../rooms/hub-address.ts";
+import { pinOf } from "../tls/hub-tls.ts";
 
 /** A server's response to a handshake. */
 interface HandshakeResponse {
   status: number;
   body: string;
+}
+
+/** What a server shows in a TLS handshake, whether its certificate is trusted or not. */
+export interface TlsFacts {
+  /** like `TLSv1.3` */
+  protocol: string;
+  /** `sha256-…` of its public key */
+  pin: string;
+  /** name of the authority */
+  issuer: string;
+  isSelfSigned: boolean;
+  validTo: Date;
+  /** the code for why this machine does not trust it */
+  problem: string | undefined;
 }
 
 /** What the checks need from the machine they run on, besides the command's context. */
@@ -18,6 +36,8 @@ export interface Machine {
   neededNode: string;
   /** Opens a connection and closes it. @returns the address that was reached. @throws Error with a `code` */
   reach(host: string, port: number, signal: AbortSignal): Promise<string>;
+  /** A TLS handshake at the URL's port, whatever its scheme. @returns undefined when there is no TLS */
+  tls(url: URL, signal: AbortSignal): Promise<TlsFacts | undefined>;
   /** The proxy an agent would use for this URL; undefined for none. */
   proxyFor(url: URL): Promise<string | undefined>;
   /**
@@ -37,6 +57,7 @@ export function thisMachine(env: Environment): Machine {
     nodeVersion: process.versions.node,
     neededNode: neededNode(),
     reach,
+    tls,
     async proxyFor(url) {
       const { proxyUrlFor } = await import("@roomhub/participant");
       return proxyUrlFor(url, env);
@@ -60,6 +81,43 @@ function reach(host: string, port: number, signal: AbortSignal): Promise<string>
       socket.destroy();
     });
   });
+}
+
+function tls(url: URL, signal: AbortSignal): Promise<TlsFacts | undefined> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const at = { host, port: portOf(url), ...name, ALPNProtocols: ["http/1.1"] };
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ ...at, rejectUnauthorized: false });
+    const stop = () => void socket.destroy(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+    socket.on("close", () => signal.removeEventListener("abort", stop));
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      const isPlain = /^ERR_SSL_|^EPROTO$|^ECONNRESET$/.test(error.code ?? "");
+      if (isPlain && !signal.aborted) resolve(undefined);
+      else reject(error);
+    });
+    socket.on("secureConnect", () => {
+      const certificate = socket.getPeerX509Certificate();
+      if (certificate !== undefined) resolve(factsOf(socket, certificate));
+      else resolve(undefined);
+      socket.destroy();
+    });
+  });
+}
+
+function factsOf(socket: TLSSocket, certificate: X509Certificate): TlsFacts {
+  const { subject, issuer, validTo } = certificate;
+  // Node's types say Error; it is the code.
+  const problem = socket.authorizationError as unknown;
+  return {
+    protocol: socket.getProtocol() ?? "TLS",
+    pin: pinOf(certificate),
+    issuer: /^(?:O|CN)=(.*)$/m.exec(issuer)?.[1] ?? issuer,
+    isSelfSigned: subject === issuer,
+    validTo: new Date(validTo),
+    problem: typeof problem === "string" ? problem : undefined,
+  };
 }
 
 async function handshake(

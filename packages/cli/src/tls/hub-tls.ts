@@ -71,7 +71,7 @@ async function ownCertificate(context: CliContext, isEphemeral: boolean): Promis
 }
 
 /** What invites pin: the SHA-256 of the public key, in base64url. */
-function pinOf({ publicKey }: X509Certificate): string {
+export function pinOf({ publicKey }: X509Certificate): string {
   const key = publicKey.export({ type: "spki", format: "der" });
   return `sha256-${createHash("sha256").update(key).digest("base64url")}`;
 }
