@@ -14,6 +14,7 @@ import {
   type HubOptionValues,
   positiveArgument,
 } from "../options.ts";
+import { keepHeapSmall } from "../heap-growth.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { cutTo } from "../terminal/display-width.ts";
 import { canErase, waitingFor } from "../terminal/interactivity.ts";
@@ -78,6 +79,7 @@ ${examples("roomhub batch evals.jsonl --room ABC234", "roomhub batch evals.jsonl
 type Options = BatchOptionValues & { hubUrl: string | undefined };
 
 async function batch(context: CliContext, file: string, options: Options): Promise<void> {
+  keepHeapSmall();
   const { room, hubUrl, json = false } = options;
   const named = { target: room, hubUrl, isQuiet: json };
   const invite = await locateRoom(context, named, (url) => `batch ${file} --room ${url}`);

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { NumberColumn } from "./number-column.ts";
 
 /**
  * The numbers of texts by their 64-bit hashes: 16 bytes for each of a million ids, and no text is kept. Two texts may have
@@ -6,23 +6,22 @@ import { hash } from "node:crypto";
  */
 export class IdIndex {
   readonly #hashOf: HashOf;
-  #count = 0;
-  #high = new Uint32Array(1024);
-  #low = new Uint32Array(1024);
+  readonly #high = new NumberColumn((length) => new Uint32Array(length));
+  readonly #low = new NumberColumn((length) => new Uint32Array(length));
   /** number + 1 by hash, open addressing; 0 is free */
   #table = new Uint32Array(2048);
 
-  constructor(hashOf: HashOf = startOfSha1) {
+  constructor(hashOf: HashOf = hashOfUnits) {
     this.#hashOf = hashOf;
   }
 
   /** Adds a text, whose number is the count of those before. */
   add(text: string): void {
     const { high, low } = this.#hashOf(text);
-    if (this.#count === this.#high.length) this.#grow();
-    this.#high[this.#count] = high;
-    this.#low[this.#count] = low;
-    this.#place(this.#count++);
+    this.#high.push(high);
+    this.#low.push(low);
+    if (this.#low.length * 2 > this.#table.length) this.#grow();
+    else this.#place(this.#low.length - 1);
   }
 
   /** @returns the numbers of the texts with the same hash, in the order of their addition */
@@ -33,35 +32,41 @@ export class IdIndex {
     for (let slot = low & mask; ; slot = (slot + 1) & mask) {
       const number = (this.#table[slot] ?? 0) - 1;
       if (number < 0) return found;
-      if (this.#high[number] === high && this.#low[number] === low) found.push(number);
+      if (this.#high.at(number) === high && this.#low.at(number) === low) found.push(number);
     }
   }
 
   #place(number: number): void {
     const mask = this.#table.length - 1;
-    let slot = (this.#low[number] ?? 0) & mask;
+    let slot = this.#low.at(number) & mask;
     while (this.#table[slot] !== 0) slot = (slot + 1) & mask;
     this.#table[slot] = number + 1;
   }
 
   #grow(): void {
-    this.#high = doubled(this.#high);
-    this.#low = doubled(this.#low);
     this.#table = new Uint32Array(this.#table.length * 2);
-    for (let number = 0; number < this.#count; number++) this.#place(number);
+    for (let number = 0; number < this.#low.length; number++) this.#place(number);
   }
 }
 
 /** 32 bits each */
 type HashOf = (text: string) => { high: number; low: number };
 
-function startOfSha1(text: string): ReturnType<HashOf> {
-  const digest = hash("sha1", text, "buffer");
-  return { high: digest.readUInt32LE(0), low: digest.readUInt32LE(4) };
+/** Computed here: what `node:crypto` returns for each of a million ids takes more memory than the table. */
+function hashOfUnits(text: string): ReturnType<HashOf> {
+  let high = 0x9e3779b9 ^ text.length;
+  let low = 0x85ebca6b;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    high = Math.imul(high ^ unit, 0x01000193);
+    low = Math.imul(low ^ (unit + (high >>> 16)), 0x5bd1e995);
+  }
+  return { high: mixed(high ^ (low >>> 13)), low: mixed(low) };
 }
 
-function doubled(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(numbers.length * 2);
-  larger.set(numbers);
-  return larger;
+/** Spreads what differs over all 32 bits. */
+function mixed(bits: number): number {
+  const half = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
+  const whole = Math.imul(half ^ (half >>> 15), 0x846ca68b);
+  return (whole ^ (whole >>> 16)) >>> 0;
 }

@@ -58,6 +58,8 @@ export async function openBatch(
     const outcomes = await openOutcomes(paths, world, (id, kind) =>
       items.take(id, paths[kind], kind),
     );
+    // Requests are known by their numbers from now on.
+    input.forgetIds();
     return new Batch(paths, input, {
       world,
       items,
