@@ -1,6 +1,10 @@
 import { createHash, X509Certificate } from "node:crypto";
 import { HubUnreachableError, openAIOptions, openRoom, RoomhubClient } from "@roomhub/client";
 import { createParticipant, type ParticipantNotice } from "@roomhub/participant";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import type { Duplex } from "node:stream";
 import OpenAI from "openai";
 import { describe, expect, test, vi } from "vitest";
 import { thisMachine } from "../../packages/cli/src/doctor/machine.ts";
@@ -35,13 +39,42 @@ async function startSealed() {
   };
 }
 
-function agentAt(hubUrl: string, room: string, endpoint: string) {
+/** A proxy as offices have it: what is asked for by CONNECT leads to the port. */
+async function startConnectProxy(port: number) {
+  const asked: string[] = [];
+  const open = new Set<Duplex>();
+  const server = createServer();
+  server.on("connect", (request, client) => {
+    asked.push(request.url ?? "");
+    const far = connect(port, "127.0.0.1", () => {
+      client.write("HTTP/1.1 200 OK\r\n\r\n");
+      client.pipe(far).pipe(client);
+    });
+    for (const socket of [client, far]) socket.on("error", () => undefined);
+    client.on("close", () => far.destroy());
+    far.on("close", () => client.destroy());
+    open.add(client);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    asked,
+    env: { HTTPS_PROXY: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function agentAt(hubUrl: string, room: string, endpoint: string, env = {}) {
   const notices: ParticipantNotice[] = [];
   const agent = createParticipant({
     ...{ hubUrl, room, endpoint, id: "ada", nickname: "ada", model: "m", password: secret },
     timing: { drainMs: 0 },
     onNotice: (notice) => notices.push(notice),
-    env: {},
+    env,
   });
   return { agent, notices, said: () => JSON.stringify(notices) };
 }
@@ -150,6 +183,25 @@ describe("an attacker with a certificate between a client and its hub", () => {
     sealed.middle.mode = "attacking";
     await expect(handshake()).rejects.toThrow(`expected ${pin}, found sha256-`);
     expectSealed(sealed.middle);
+  });
+
+  test("reads nothing behind a proxy that passes connections on, and the agent is there when the attacker has left", async () => {
+    await using sealed = await startSealed();
+    const { middle, hub, code } = sealed;
+    await using proxy = await startConnectProxy(middle.port);
+    const hubUrl = `http://hub.test:5050#pin=${pin}`;
+    const { agent, said } = agentAt(hubUrl, code, "http://127.0.0.1:9/v1", proxy.env);
+    middle.mode = "attacking";
+    const started = agent.start();
+    await vi.waitFor(() => expect(said()).toContain("another key than the pin"), 10_000);
+    expectSealed(middle);
+    middle.mode = "honest";
+    await started;
+    const ada = await hub.client.getParticipant(code, "ada");
+    expect(ada.connection).toMatchObject({ connected: true });
+    expect(new Set(proxy.asked)).toEqual(new Set(["hub.test:5050"]));
+    await agent.close();
+    expectSealed(middle);
   });
 
   test("is seen by doctor, which requests nothing of it", async () => {
