@@ -35,8 +35,8 @@ describe("the package that hubs hand out", () => {
     expect(other.sha512).toBe(built.sha512);
   });
 
-  test("is small enough for a slow network: 675 KB with the monitor and the SDK", () => {
-    expect(built.bytes).toBeLessThanOrEqual(675_000);
+  test("is small enough for a slow network: 700 KB with the monitor and the SDK", () => {
+    expect(built.bytes).toBeLessThanOrEqual(700_000);
     const { files } = JSON.parse(read("contents.json")) as { files: string[] };
     const rest = files
       .filter((name) => !/^dist\/(?:monitor-page|sdk)\//.test(name))
@@ -85,8 +85,8 @@ describe("the package that hubs hand out", () => {
   });
 });
 
-/** 575 KB and some room: most of it is the hub, the NATS client, zod, ws and pino; HTTPS, certificates and pins are 7 KB of it; `launch` with cross-spawn and `bench` are loaded by themselves. */
-const mostOfProgram = 585_000;
+/** 597 KB and some room: most of it is the hub, the NATS client, zod, ws and pino; HTTPS, certificates and pins are 7 KB of it, `batch` and `open` 17; `launch` with cross-spawn and `bench` are loaded by themselves. */
+const mostOfProgram = 610_000;
 
 function build(name: string, env: Record<string, string>): Built {
   const { status, stdout, stderr } = spawnSync(
