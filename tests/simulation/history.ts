@@ -499,7 +499,7 @@ export class History {
 /** Of what every model server can do. */
 const lateRequest: PlannedRequest = {
   ...{ tag: "", atMs: 0, client: 0, hub: 0, selector: "*", isStream: false },
-  ...{ tokens: 2, gapMs: 5, tokenBytes: 0, leavesAfterMs: undefined },
+  ...{ tokens: 2, gapMs: 5, tokenBytes: 0, leavesAfterMs: undefined, isBatch: false },
 };
 
 const clusterSecret = Buffer.alloc(32, "simulation");

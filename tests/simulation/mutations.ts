@@ -102,6 +102,12 @@ export const mutations: readonly Mutation[] = [
     after: "undefined;",
   },
   {
+    name: "a batch takes the slot that its model keeps",
+    file: "packages/hub/src/domain/placement/spare-slots.ts",
+    before: "if (!this.#keepsSlots) return true;",
+    after: "return true;",
+  },
+  {
     name: "a home believes its lease after another hub has taken the room",
     file: "packages/hub/src/cluster/homes/room-home.ts",
     before: "if (!isSameHome(stored.home, own.home)) return yieldTo(stored, false);",

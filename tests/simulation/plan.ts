@@ -16,6 +16,8 @@ export interface PlannedRequest {
   tokenBytes: number;
   /** the client leaves so long after it has sent the request; undefined: it stays */
   leavesAfterMs: number | undefined;
+  /** It is of a batch: it has the last turn, and its client leaves after a while. */
+  isBatch: boolean;
 }
 
 /** A change that a hub acknowledges: what it confirmed must be there ever after. */
@@ -124,6 +126,7 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
         gapMs: below(oneOf([2, 50, 400])),
         tokenBytes: 0,
         leavesAfterMs: random() < 0.15 ? below(bounds.leavesWithinMs) : undefined,
+        isBatch: false,
       };
     },
   );
@@ -294,6 +297,14 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
     faults.splice(0, faults.length, { kind: "slow network", atMs, mostMs: 400, forMs: 15_000 });
     const forMs = 15_000;
     faults.push({ kind: "kill", atMs, machine: hubs[killed]!, forMs, isPowerCut: false });
+  }
+  // Some requests are of batches, which wait for as long as the room is in use.
+  if (random() < 0.3) {
+    for (const request of requests) {
+      if (random() < 0.6) continue;
+      request.isBatch = true;
+      request.leavesAfterMs ??= 2_000 + below(bounds.loadMs[1]);
+    }
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;

@@ -26,6 +26,7 @@ export function sendPlanned(
   nowMs: () => number,
 ): Outcome {
   const { tag, tokens, gapMs, tokenBytes, isStream, selector: model, leavesAfterMs } = planned;
+  const priority = planned.isBatch ? { "x-roomhub-priority": "batch" } : {};
   const script: Script = { tag, tokens, gapMs, tokenBytes };
   const outcome: Outcome = {
     ...{ tag, isStream, end: "open", status: undefined, requestId: undefined, code: undefined },
@@ -41,7 +42,10 @@ export function sendPlanned(
   const sent = request({
     ...{ host: at.host, port: at.port, method: "POST", agent: false },
     path: `/rooms/${at.room}/v1/chat/completions`,
-    headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+    headers: {
+      ...{ "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+      ...priority,
+    },
   });
   sent.on("error", () =>
     finish(sent.reusedSocket || sent.socket?.connecting === false ? "cut" : "refused"),

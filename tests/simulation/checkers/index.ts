@@ -1,6 +1,7 @@
 import type { History } from "../history.ts";
 import { acknowledgedIsThere } from "./acknowledged.ts";
 import { anotherServes, silenceIsNoticed } from "./agents.ts";
+import { batchesComeLast, batchesLeaveSlots } from "./batches.ts";
 import { bytesAreTheServers } from "./bytes.ts";
 import { eventsInOneOrder } from "./events.ts";
 import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
@@ -25,6 +26,8 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "slots are kept": slotsAreKept,
   "what is served is whole": whatIsServedIsWhole,
   "nothing waits beside a free slot": nothingWaitsBesideAFreeSlot,
+  "batches come last": batchesComeLast,
+  "batches leave slots": batchesLeaveSlots,
   "no stream just closes": noStreamJustCloses,
   "leaving cancels": leavingCancels,
   "what was confirmed is there": acknowledgedIsThere,

@@ -33,7 +33,9 @@ export function noStreamJustCloses({ outcomes }: History): string[] {
 export function nothingWaitsBesideAFreeSlot({ plan, agents, outcomes }: History): string[] {
   if (plan.faults.length > 0) return [];
   return outcomes.flatMap((outcome) => {
-    const { selector } = plan.requests.find(({ tag }) => tag === outcome.tag)!;
+    const { selector, isBatch } = plan.requests.find(({ tag }) => tag === outcome.tag)!;
+    // That is what it is for.
+    if (isBatch) return [];
     const waited = waitOf(
       outcome,
       agents.flatMap(({ server }) => server.generations),
