@@ -1,5 +1,7 @@
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { tokenBytes } from "../../tests/support/providers/fast-provider.ts";
+import type { Target } from "./target.ts";
 import { ResponseReader, type ResponseListener } from "./response-reader.ts";
 
 export interface ConnectionListener {
@@ -24,10 +26,15 @@ export class Connection implements ResponseListener {
   #tokenMs: number | undefined;
   #isWaiting = false;
 
-  constructor(port: number, request: Buffer, listener: ConnectionListener) {
+  constructor(
+    { port, isTls = false }: Pick<Target, "port" | "isTls">,
+    request: Buffer,
+    listener: ConnectionListener,
+  ) {
     this.#request = request;
     this.#listener = listener;
-    this.#socket = connect({ host: "127.0.0.1", port, noDelay: true });
+    const at = { host: "127.0.0.1", port, noDelay: true };
+    this.#socket = isTls ? connectTls({ ...at, rejectUnauthorized: false }) : connect(at);
     const reader = new ResponseReader(this);
     this.#socket.on("data", (bytes: Buffer) => {
       this.#readMs = performance.now();

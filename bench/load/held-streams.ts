@@ -31,7 +31,7 @@ export class HeldStreams {
         this.#problems.push(why);
         reject(new Error(why));
       };
-      const connection = new Connection(port, request, {
+      const connection = new Connection({ port }, request, {
         onFirstByte: () => resolve(),
         onTokens: () => undefined,
         onResponse: (status) => broken(`ended with ${status}`),

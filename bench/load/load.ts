@@ -146,7 +146,7 @@ export class LoadRun {
 
   #connect(index: number): void {
     const request = this.#requests[index % this.#requests.length] as Buffer;
-    const connection = new Connection(this.#settings.target.port, request, {
+    const connection = new Connection(this.#settings.target, request, {
       onFirstByte: (ms) => {
         this.#counts?.firstByteMs.push(ms);
       },

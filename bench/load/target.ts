@@ -14,6 +14,8 @@ export interface Target {
   pid: number;
   /** of the participant behind a hub; undefined where there is none, or nothing is measured of it */
   participantPid?: number | undefined;
+  /** whatever its certificate is */
+  isTls?: boolean | undefined;
   /** whether it relays bodies byte for byte */
   isTransparent: boolean;
 }

@@ -23,6 +23,7 @@ import { pacedStreamCost } from "./paced-streams.ts";
 import { sixParticipants } from "./six-participants.ts";
 import { startAndIdle } from "./memory/start-and-idle.ts";
 import { tables } from "./tables.ts";
+import { tlsCost } from "./tls.ts";
 import { thousandStreams } from "./memory/thousand-streams.ts";
 import { messagesTranslation, translation } from "./translation.ts";
 import { tunnelBytes } from "./tunnel-bytes.ts";
@@ -59,4 +60,5 @@ export const rows: readonly Row[] = [
   loneFirstToken,
   uploads,
   doorCost,
+  tlsCost,
 ];

@@ -10,7 +10,7 @@ import { joinTunnel } from "../support/hub/joining.ts";
 import { startMiddle } from "../support/hub/middle.ts";
 import { doorKey, startDoor } from "../support/hub/start-door.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
-import { testCertificate } from "../support/hub/test-certificate.ts";
+import { testCertificate, trust } from "../support/hub/test-certificate.ts";
 import { type FakeProviderOptions, startFakeProvider } from "../support/providers/fake-provider.ts";
 import { startUploadServer } from "../support/providers/upload-server.ts";
 import { until } from "../support/waiting.ts";
@@ -154,6 +154,23 @@ describe("the door to a closed room of a pinned hub", () => {
     expect(server.forms[0]?.bytes).toBeGreaterThan(sound.length);
     expect(server.forms[0]?.state).toBe("whole");
   });
+});
+
+test("the door to a hub whose certificate an authority has signed has to be trusted, and for its name", async () => {
+  const signed = testCertificate();
+  await using hub = await startTestHub({ tls: signed });
+  await using door = await startDoor(`https://localhost:${hub.port}`, "ABC234");
+  const refused = await get(door.url);
+  expect([refused.status, await refused.text()]).toEqual([
+    ...[502, expect.stringContaining("a certificate that is not trusted here")],
+  ]);
+  trust(signed);
+  expect((await get(door.url)).status).toBe(404);
+  const misnamed = testCertificate({ names: ["hub.example"] });
+  trust(misnamed);
+  await using other = await startTestHub({ tls: misnamed });
+  await using otherDoor = await startDoor(`https://127.0.0.1:${other.port}`, "ABC234");
+  expect(await (await get(otherDoor.url)).text()).toContain("a certificate for another name");
 });
 
 describe("a hub that is away", () => {
