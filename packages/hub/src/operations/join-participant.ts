@@ -14,6 +14,7 @@ import {
   proofOf,
   type Proof,
   proofOfReturn,
+  refuseLateJoin,
   requireReplaceable,
 } from "./ownership.ts";
 import {
@@ -64,6 +65,7 @@ export async function joinParticipant(
       : onlyIfNew
         ? proofOfReturn(context.ownership, existing, peer, request)
         : proofOf(context.ownership, existing, peer);
+  if (existing !== undefined) refuseLateJoin(existing, request, proof);
   const conflicts = conflictWarnings(context, room, request.id, request.model);
   const joined =
     existing !== undefined && proof !== undefined

@@ -202,3 +202,28 @@ describe("a join with If-None-Match: *", () => {
     expect(await office.joinAsNew(agent)).toMatchObject({ isNew: false, participant });
   });
 });
+
+describe("a join of the agent whose tunnel is open, without its token", () => {
+  const agent = { transport: "tunnel", agentId: "00000000-0000-4000-8000-000000000001" } as const;
+  const other = { ...agent, agentId: "00000000-0000-4000-8000-000000000002" };
+
+  test.each(["compat", "strict", "open"] as const)(
+    "was sent before, and changes nothing in %s mode",
+    async (ownership) => {
+      const office = createOffice({ ownership });
+      const { participant } = await office.join(agent);
+      office.openTunnel(participant);
+      await expect(office.join(agent)).rejects.toMatchObject({ code: taken });
+      await expect(office.joinAsNew(agent)).rejects.toMatchObject({ code: taken });
+      expect(office.closedTunnels).toEqual([]);
+    },
+  );
+
+  test("is another one's from the next process at the same address", async () => {
+    const office = createOffice();
+    const { participant } = await office.join(agent);
+    office.openTunnel(participant);
+    expect(await office.join(other)).toMatchObject({ isNew: false, participant });
+    expect(office.closedTunnels).toEqual([["ada", "replaced"]]);
+  });
+});

@@ -69,6 +69,22 @@ export function proofOfReturn(
 }
 
 /**
+ * A process that has a tunnel has a token, too, and joins with it: one of its joins that comes without was sent before, and
+ * held up on its way. It must not close that tunnel.
+ *
+ * @throws HubError `participant_id_taken`
+ */
+export function refuseLateJoin(
+  existing: Participant,
+  { agentId }: JoinRequest,
+  proof: Proof,
+): void {
+  const isOwn = agentId !== undefined && agentId === existing.agentId;
+  if (isOwn && proof !== "token" && existing.paths.tunnel.kind === "open")
+    throw idTaken(existing, "Join with the participantToken of the last join.");
+}
+
+/**
  * Whether a request comes from the owner of a participant that serves its owner first. Contract §3.
  */
 export function isOwnRequest(
