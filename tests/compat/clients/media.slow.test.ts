@@ -1,6 +1,8 @@
+import { createCohere } from "@ai-sdk/cohere";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateImage, generateSpeech, transcribe } from "ai";
+import { generateImage, generateSpeech, rerank, transcribe } from "ai";
+import { CohereClientV2 } from "cohere-ai";
 import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join as joinPath } from "node:path";
@@ -111,17 +113,39 @@ describe.each(PATHS)("over %s", (path) => {
     );
   });
 
-  test.each([
-    ["Cohere's", "v2/rerank"],
-    ["Jina's", "v1/rerank"],
-  ])("a request as %s client sends it ranks documents", async (_whose, surface) => {
-    const response = await fetch(`${world.roomUrl}/${surface}`, {
+  test("a request as Jina's client sends it ranks documents", async () => {
+    const response = await fetch(`${world.roomUrl}/v1/rerank`, {
       method: "POST",
       headers: { "content-type": "application/json", authorization: `Bearer ${ANY_KEY}` },
       body: JSON.stringify({ model: "*", query: "q", documents: ["a", "b"], top_n: 2 }),
     });
     expect(await response.json()).toEqual(RANKING);
-    expect(world.requests).toMatchObject([{ path: `/${surface}`, model: "tiny-media" }]);
+    expectPaths("rerank");
+  });
+
+  test("Cohere's client ranks documents, and has its own error for a model that is not there", async () => {
+    const cohere = new CohereClientV2({ environment: world.roomUrl, token: ANY_KEY });
+    const wish = { query: "q", documents: ["a", "b"], topN: 2 };
+    const { results } = await cohere.rerank({ model: "*", ...wish });
+    expect(results).toEqual([
+      { index: 1, relevanceScore: 0.9 },
+      { index: 0, relevanceScore: 0.1 },
+    ]);
+    expect(world.requests).toMatchObject([{ path: "/v2/rerank", model: "tiny-media" }]);
+    await expect(cohere.rerank({ model: "missing", ...wish })).rejects.toMatchObject({
+      statusCode: 404,
+    });
+  });
+
+  test("the AI SDK ranks documents", async () => {
+    const cohere = createCohere({ baseURL: `${world.roomUrl}/v2`, apiKey: ANY_KEY });
+    const documents = ["a", "b"];
+    const { ranking } = await rerank({ model: cohere.reranking("*"), query: "q", documents });
+    expect(ranking.map(({ document, score }) => [document, score])).toEqual([
+      ["b", 0.9],
+      ["a", 0.1],
+    ]);
+    expect(world.requests).toMatchObject([{ path: "/v2/rerank", model: "tiny-media" }]);
   });
 
   test.skipIf(!hasPython)(`openai for Python transcribes and speaks${skipped}`, async () => {

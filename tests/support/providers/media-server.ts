@@ -10,6 +10,8 @@ export const RANKING = {
     { index: 1, relevance_score: 0.9 },
     { index: 0, relevance_score: 0.1 },
   ],
+  // Required by the AI SDK.
+  meta: { api_version: { version: "2" } },
 };
 const usage = { type: "tokens", input_tokens: 3, output_tokens: 4, total_tokens: 7 };
 
