@@ -281,7 +281,7 @@ function throwUnlessDone({ counts, paths }: Batch, end: BatchEnd, { room }: Invi
     );
   }
   if (end.kind === "stopped") {
-    const what = `Stopped, ${grouped(left)} of ${countOf(counts.total, "request")} left`;
+    const what = `Stopped, ${grouped(left)} of ${grouped(counts.total)} requests left`;
     throw new CommandError(what, "to continue, run the same command", EXIT.stopped);
   }
   if (counts.failed === 0) return;

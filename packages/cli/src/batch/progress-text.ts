@@ -30,11 +30,12 @@ export class ProgressText {
     return [
       `${grouped(done)}/${grouped(total)} (${Math.floor((done / total) * 100)} %)`,
       ...(failed > 0 ? [`${grouped(failed)} ${failed === 1 ? "error" : "errors"}`] : []),
+      // A terminal cuts the end of the line.
+      ...(waitsFor === undefined ? [] : [`waiting: ${safe(waitsFor)}`]),
       `${running} running`,
       ...(tokensPerSecond >= 0.5 ? [`${grouped(Math.round(tokensPerSecond))} tokens/s`] : []),
       ...(progress.byParticipant.size > 0 ? [shares(progress.byParticipant)] : []),
       ...(leftMs === undefined || done === total ? [] : [`done ${endText(leftMs, wallMs)}`]),
-      ...(waitsFor === undefined ? [] : [`waiting: ${safe(waitsFor)}`]),
     ].join(", ");
   }
 

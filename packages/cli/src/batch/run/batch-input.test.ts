@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkInput, maxLineBytes } from "./batch-input.ts";
+import { checkInput, type CheckOptions, maxLineBytes } from "./batch-input.ts";
 
 let folder = "";
 beforeEach(() => {
@@ -19,10 +19,10 @@ const line = (id: unknown, over: object = {}) =>
     ...over,
   });
 
-async function check(text: string | Buffer) {
+async function check(text: string | Buffer, options: CheckOptions = {}) {
   const path = join(folder, "evals.jsonl");
   writeFileSync(path, text);
-  const checked = await checkInput(path);
+  const checked = await checkInput(path, options);
   const { input, problems, problemCount } = checked;
   await using closing = { [Symbol.asyncDispose]: async () => input?.close() };
   void closing;
@@ -120,6 +120,17 @@ test("a line at the limit is read, one byte more is a problem, and the lines aft
   expect(problems).toEqual([
     "line 1 is longer than 16 MiB",
     'line 3 has the custom_id of an earlier line: "b"',
+  ]);
+});
+
+test("ids with the same hash are told apart, and equal ones are found among them", async () => {
+  const hashOf = () => ({ high: 1, low: 2 });
+  const lines = ["a", "b", "c"].map((id) => line(id)).join("\n");
+  expect((await check(lines, { hashOf })).numberOf).toEqual([0, 1, 2]);
+  const { problems } = await check(`${lines}\n{\n${line("b")}`, { hashOf });
+  expect(problems).toEqual([
+    "line 4 is not JSON",
+    'line 5 has the custom_id of an earlier line: "b"',
   ]);
 });
 

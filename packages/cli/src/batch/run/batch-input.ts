@@ -10,7 +10,7 @@ import {
   parseObject,
   SURFACES,
 } from "@roomhub/protocol";
-import { IdIndex } from "./id-index.ts";
+import { type HashOf, IdIndex } from "./id-index.ts";
 import { memberText } from "./json-member.ts";
 import { readLines } from "./line-reader.ts";
 import { NumberColumn } from "./number-column.ts";
@@ -40,6 +40,8 @@ export interface CheckedInput {
 export interface CheckOptions {
   /** problems to keep; default 10 */
   maxProblems?: number | undefined;
+  /** of ids; texts with the same hash are told apart all the same */
+  hashOf?: HashOf | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -51,11 +53,11 @@ export interface CheckOptions {
  */
 export async function checkInput(
   path: string,
-  { maxProblems = 10, signal }: CheckOptions = {},
+  { maxProblems = 10, hashOf, signal }: CheckOptions = {},
 ): Promise<CheckedInput> {
   const file = await open(path, "r");
   try {
-    const check = new InputCheck(file, maxProblems);
+    const check = new InputCheck(file, maxProblems, hashOf);
     await readLines(file, {
       maxLineBytes,
       signal,
@@ -150,7 +152,7 @@ export class BatchInput {
     const { offset, bytes } = this.#index.placeOf(number);
     const buffer = Buffer.allocUnsafe(bytes);
     const { bytesRead } = await this.#file.read(buffer, 0, bytes, offset);
-    return buffer.toString("utf8", 0, bytesRead);
+    return firstLine(buffer.subarray(0, bytesRead));
   }
 }
 
@@ -163,36 +165,47 @@ interface LinePlace {
 function customIdAt(file: FileHandle, { offset, bytes }: LinePlace): unknown {
   const buffer = Buffer.allocUnsafe(bytes);
   readSync(file.fd, buffer, 0, bytes, offset);
-  return parseObject(buffer.toString())?.["custom_id"];
+  return parseObject(firstLine(buffer))?.["custom_id"];
+}
+
+function firstLine(bytes: Buffer): string {
+  const end = bytes.indexOf("\n");
+  return bytes.toString("utf8", 0, end < 0 ? bytes.length : end);
 }
 
 /** Where the requests of a file are, and what they ask for, in typed arrays. */
 class LineIndex {
-  ids = new IdIndex();
+  ids: IdIndex;
   hasOtherModels = false;
   /** where the last request ends, of those so far */
-  end = 0;
+  #end = 0;
   /** 48 bits */
   readonly #offsets = new NumberColumn((length) => new Uint32Array(length));
   readonly #offsetsAbove = new NumberColumn((length) => new Uint16Array(length));
   readonly #models = new NumberColumn((length) => new Uint8Array(length));
 
+  constructor(hashOf: HashOf | undefined) {
+    this.ids = new IdIndex(hashOf);
+  }
+
   get count(): number {
     return this.#offsets.length;
   }
 
-  add(offset: number, model: number): void {
+  add(offset: number, bytes: number, model: number): void {
+    this.#end = offset + bytes;
     this.#offsets.push(offset % 2 ** 32);
     this.#offsetsAbove.push(Math.floor(offset / 2 ** 32));
     this.#models.push(model);
     this.hasOtherModels ||= model === maxModels;
   }
 
-  /** Blank lines after it are white space to a reader of JSON. */
+  /** The line and those after it that are no requests: lengths would take half as much memory again. */
   placeOf(number: number): LinePlace {
     const offset = this.#offsetOf(number);
     const isLast = number === this.count - 1;
-    return { offset, bytes: (isLast ? this.end : this.#offsetOf(number + 1)) - offset };
+    const end = isLast ? this.#end : this.#offsetOf(number + 1);
+    return { offset, bytes: Math.min(maxLineBytes, end - offset) };
   }
 
   modelOf(number: number): number {
@@ -209,7 +222,7 @@ class InputCheck {
   readonly #file: FileHandle;
   readonly #maxProblems: number;
   readonly #hash = createHash("sha256");
-  readonly #index = new LineIndex();
+  readonly #index: LineIndex;
   readonly #models = new Map<string, number>();
   readonly #problems: LineProblem[] = [];
   #problemCount = 0;
@@ -217,7 +230,8 @@ class InputCheck {
   #line = 0;
   #url: string | undefined;
 
-  constructor(file: FileHandle, maxProblems: number) {
+  constructor(file: FileHandle, maxProblems: number, hashOf: HashOf | undefined) {
+    this.#index = new LineIndex(hashOf);
     this.#file = file;
     this.#maxProblems = maxProblems;
   }
@@ -229,7 +243,6 @@ class InputCheck {
 
   addLine(bytes: Buffer | undefined, offset: number): void {
     this.#line++;
-    this.#index.end = offset;
     if (bytes === undefined) return this.#note(`is longer than ${maxLineBytes / 1024 / 1024} MiB`);
     if (!isUtf8(bytes)) return this.#note("is not UTF-8");
     // Editors on Windows put a byte order mark before the first line.
@@ -242,7 +255,7 @@ class InputCheck {
     }
     const problem = this.#problemOf(value);
     if (problem !== undefined) return this.#note(problem);
-    this.#index.add(offset + skipped, this.#numberOfModel(value));
+    this.#index.add(offset + skipped, bytes.length - skipped, this.#numberOfModel(value));
   }
 
   end(): CheckedInput {
@@ -250,7 +263,6 @@ class InputCheck {
       this.#line = 1;
       this.#note("is missing: the file has no requests");
     }
-    this.#index.end = this.#bytes;
     const problems = { problems: this.#problems, problemCount: this.#problemCount };
     if (this.#problemCount > 0) return { input: undefined, ...problems };
     const input = new BatchInput(this.#file, this.#index, {

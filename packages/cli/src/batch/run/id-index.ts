@@ -50,7 +50,7 @@ export class IdIndex {
 }
 
 /** 32 bits each */
-type HashOf = (text: string) => { high: number; low: number };
+export type HashOf = (text: string) => { high: number; low: number };
 
 /** Computed here: what `node:crypto` returns for each of a million ids takes more memory than the table. */
 function hashOfUnits(text: string): ReturnType<HashOf> {
