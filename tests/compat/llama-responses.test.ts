@@ -7,7 +7,7 @@ import { ANY_KEY } from "./client.ts";
 import { startReplayServer } from "./providers/replay-server.ts";
 import { SCRIPT } from "./providers/script.ts";
 import { llamaServer } from "./providers/shapes.ts";
-import { openRoom, type SetupRoom } from "./setups.ts";
+import { atHub, openRoom, type SetupRoom } from "./setups.ts";
 
 /** How SDKs handle a real llama-server's own `/responses`, and the translation instead. */
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   for (const responses of ["native", "translated"] as const) {
     const provider = stack.use(await startReplayServer(llamaServer));
     const way = { path: "direct", isTranslated: responses === "translated" } as const;
-    rooms[responses] = await openRoom(hub, hub.url, way, provider, stack, { responses });
+    rooms[responses] = await openRoom(hub, atHub(hub.url), way, provider, stack, { responses });
   }
 });
 afterAll(() => stack.disposeAsync());

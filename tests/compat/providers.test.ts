@@ -9,7 +9,7 @@ import { frameOf, startReplayServer } from "./providers/replay-server.ts";
 import { askFor, RECORDED } from "./providers/requests.ts";
 import { REFUSAL_WORD, REFUSED_PROMPT, SCRIPT } from "./providers/script.ts";
 import { llamaServer, SHAPES, withoutResponses } from "./providers/shapes.ts";
-import { openRoom, type SetupRoom } from "./setups.ts";
+import { atHub, openRoom, type SetupRoom } from "./setups.ts";
 
 /** The fields of a room's models that are checked. */
 interface Listing {
@@ -32,8 +32,8 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
     const own = { responses: "native" } as const;
     const direct = { path: "direct", isTranslated: false } as const;
     const tunnel = { path: "tunnel", isTranslated: true } as const;
-    rooms.native = await openRoom(hub, hub.url, direct, native, stack, own);
-    rooms.translated = await openRoom(hub, hub.url, tunnel, translated, stack);
+    rooms.native = await openRoom(hub, atHub(hub.url), direct, native, stack, own);
+    rooms.translated = await openRoom(hub, atHub(hub.url), tunnel, translated, stack);
   });
   afterAll(() => stack.disposeAsync());
 

@@ -53,18 +53,28 @@ export interface CompatWorld extends AsyncDisposable {
   room(setup: Setup): SetupRoom;
 }
 
-/** Puts a proxy in front of a hub, to be closed with the stack. @returns the URL for clients */
-export type StartFront = (hubUrl: string, stack: AsyncDisposableStack) => Promise<string>;
+/** Where clients find a room: its URL without `/v1`. */
+type RoomUrlOf = (code: string) => string | Promise<string>;
 
-export async function startCompatWorld(startFront?: StartFront): Promise<CompatWorld> {
+/** Puts something in front of a hub, to be closed with the stack. */
+type StartFront = (hubUrl: string, stack: AsyncDisposableStack) => RoomUrlOf | Promise<RoomUrlOf>;
+
+export function atHub(hubUrl: string): RoomUrlOf {
+  return (code) => `${hubUrl}/rooms/${code}`;
+}
+
+export async function startCompatWorld(
+  startFront: StartFront = atHub,
+  options: Parameters<typeof startTestHub>[0] = {},
+): Promise<CompatWorld> {
   await using stack = new AsyncDisposableStack();
-  const hub = stack.use(await startTestHub());
-  const url = startFront === undefined ? hub.url : await startFront(hub.url, stack);
+  const hub = stack.use(await startTestHub(options));
+  const roomUrlOf = await startFront(hub.url, stack);
   const rooms = new Map<Setup, SetupRoom>();
   for (const setup of SETUPS) {
     const { shape, path, isTranslated } = setup;
     const provider = stack.use(await startReplayServer(shape));
-    rooms.set(setup, await openRoom(hub, url, { path, isTranslated }, provider, stack));
+    rooms.set(setup, await openRoom(hub, roomUrlOf, { path, isTranslated }, provider, stack));
   }
   const owned = stack.move();
   return {
@@ -80,7 +90,7 @@ export async function startCompatWorld(startFront?: StartFront): Promise<CompatW
 /** A room whose one participant, `ada`, has this server behind it. */
 export async function openRoom(
   hub: TestHub,
-  url: string,
+  roomUrlOf: RoomUrlOf,
   { path, isTranslated }: Pick<Setup, "path" | "isTranslated">,
   provider: ReplayServer,
   stack: AsyncDisposableStack,
@@ -95,7 +105,7 @@ export async function openRoom(
     ([one]) => one?.capabilities.chatCompletions === "supported",
   );
   const watch = watchResponses();
-  const roomUrl = `${url}/rooms/${code}`;
+  const roomUrl = await roomUrlOf(code);
   const target = { roomUrl, baseUrl: `${roomUrl}/v1`, model: id, fetch: watch.fetch };
   return { target, provider, checkAnswers: () => watch.check(isTranslated) };
 }

@@ -1,19 +1,16 @@
-import { createHash, X509Certificate } from "node:crypto";
 import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
 import { startMiddle } from "../support/hub/middle.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
-import { testCertificate } from "../support/hub/test-certificate.ts";
+import { pinOf, testCertificate } from "../support/hub/test-certificate.ts";
 import { startRoomhub } from "../support/programs/roomhub-process.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 
 const pair = testCertificate({ names: ["roomhub"] });
-const pin = `sha256-${createHash("sha256")
-  .update(new X509Certificate(pair.cert).publicKey.export({ type: "spki", format: "der" }))
-  .digest("base64url")}`;
+const pin = pinOf(pair);
 
 /** A sealed hub with a model, and a user whose folders are new. */
 async function startUser() {

@@ -1,5 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { createHash, randomBytes, X509Certificate } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { toFile } from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { describe, expect, test } from "vitest";
@@ -10,15 +10,13 @@ import { joinTunnel } from "../support/hub/joining.ts";
 import { startMiddle } from "../support/hub/middle.ts";
 import { doorKey, startDoor } from "../support/hub/start-door.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
-import { testCertificate, trust } from "../support/hub/test-certificate.ts";
+import { pinOf, testCertificate, trust } from "../support/hub/test-certificate.ts";
 import { type FakeProviderOptions, startFakeProvider } from "../support/providers/fake-provider.ts";
 import { startUploadServer } from "../support/providers/upload-server.ts";
 import { until } from "../support/waiting.ts";
 
 const pair = testCertificate({ names: ["roomhub"] });
-const pin = `sha256-${createHash("sha256")
-  .update(new X509Certificate(pair.cert).publicKey.export({ type: "spki", format: "der" }))
-  .digest("base64url")}`;
+const pin = pinOf(pair);
 const messages = userSays("canary to be or not");
 
 /** A closed room of a hub whose key the door knows, with a model, and the place where an attacker stands. */

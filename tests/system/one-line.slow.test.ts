@@ -1,5 +1,4 @@
 import { programLine } from "@roomhub/protocol";
-import { createHash, X509Certificate } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -7,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { buildPackage } from "../../packages/cli/src/handout/create-handout.ts";
 import { type Middle, startMiddle } from "../support/hub/middle.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
-import { testCertificate } from "../support/hub/test-certificate.ts";
+import { pinOf, testCertificate } from "../support/hub/test-certificate.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { bareNpm, hasNpx } from "../support/programs/bare-npm.ts";
 import { curlIn, startIn } from "../support/programs/in-namespace.ts";
@@ -121,9 +120,7 @@ describe.skipIf(!hasNpx)(`a download that is not what the hub sent${hasNpx ? "" 
 
 describe.skipIf(!hasNpx)("the line of a sealed hub", () => {
   const pair = testCertificate({ names: ["roomhub"] });
-  const { publicKey } = new X509Certificate(pair.cert);
-  const spki = publicKey.export({ type: "spki", format: "der" });
-  const pin = `sha256-${createHash("sha256").update(spki).digest("base64url")}`;
+  const pin = pinOf(pair);
 
   /** @returns what the line said, and whether it ran what it got */
   async function runLine(mode: Middle["mode"]) {

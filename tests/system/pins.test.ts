@@ -1,4 +1,3 @@
-import { createHash, X509Certificate } from "node:crypto";
 import { HubUnreachableError, openAIOptions, openRoom, RoomhubClient } from "@roomhub/client";
 import { createParticipant, type ParticipantNotice } from "@roomhub/participant";
 import { once } from "node:events";
@@ -11,17 +10,12 @@ import { thisMachine } from "../../packages/cli/src/doctor/machine.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { type Middle, startMiddle } from "../support/hub/middle.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
-import { type TestCertificate, testCertificate } from "../support/hub/test-certificate.ts";
+import { pinOf, testCertificate } from "../support/hub/test-certificate.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 
 const secret = "canary-7f3a";
 const pair = testCertificate({ names: ["roomhub"] });
 const pin = pinOf(pair);
-
-function pinOf({ cert }: TestCertificate): string {
-  const key = new X509Certificate(cert).publicKey.export({ type: "spki", format: "der" });
-  return `sha256-${createHash("sha256").update(key).digest("base64url")}`;
-}
 
 /** A hub with a certificate of its own, a room in it, and the place where an attacker stands. */
 async function startSealed() {

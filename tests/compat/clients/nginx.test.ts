@@ -2,7 +2,7 @@ import OpenAI from "openai";
 import { hasNginx, startNginxProxy } from "../../support/programs/nginx.ts";
 import { ANY_KEY, type Target } from "../client.ts";
 import { describeClient } from "../describe-client.ts";
-import { startCompatWorld } from "../setups.ts";
+import { atHub, startCompatWorld } from "../setups.ts";
 import { chatOperations, responsesOperations } from "./openai-operations.ts";
 
 const missing = hasNginx ? undefined : "nginx is not installed here";
@@ -13,7 +13,7 @@ function connect({ baseUrl, fetch }: Target): OpenAI {
 
 /** One `proxy_pass` and nothing else: HTTP/1.0 towards the hub, buffering on, a timeout of 60 s. */
 function startWorld() {
-  return startCompatWorld((hubUrl, stack) => startNginxProxy(hubUrl, stack));
+  return startCompatWorld(async (hubUrl, stack) => atHub(await startNginxProxy(hubUrl, stack)));
 }
 
 describeClient(

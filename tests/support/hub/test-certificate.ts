@@ -1,3 +1,4 @@
+import { createHash, X509Certificate } from "node:crypto";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { makeCertificate } from "../../../packages/cli/src/tls/make-certificate.ts";
 
@@ -22,4 +23,10 @@ export function testCertificate(
 export function trust(...certificates: TestCertificate[]): void {
   const trusted = getCACertificates("default");
   setDefaultCACertificates([...trusted, ...certificates.map(({ cert }) => cert)]);
+}
+
+/** What an invite pins: the SHA-256 of the public key. */
+export function pinOf({ cert }: TestCertificate): string {
+  const key = new X509Certificate(cert).publicKey.export({ type: "spki", format: "der" });
+  return `sha256-${createHash("sha256").update(key).digest("base64url")}`;
 }
