@@ -154,7 +154,7 @@ describe("the door to a closed room of a pinned hub", () => {
   });
 });
 
-test("the door to a hub whose certificate an authority has signed has to be trusted, and for its name", async () => {
+test("the certificate of a hub without a pin has to be trusted on this machine", async () => {
   const signed = testCertificate();
   await using hub = await startTestHub({ tls: signed });
   await using door = await startDoor(`https://localhost:${hub.port}`, "ABC234");
@@ -164,11 +164,6 @@ test("the door to a hub whose certificate an authority has signed has to be trus
   ]);
   trust(signed);
   expect((await get(door.url)).status).toBe(404);
-  const misnamed = testCertificate({ names: ["hub.example"] });
-  trust(misnamed);
-  await using other = await startTestHub({ tls: misnamed });
-  await using otherDoor = await startDoor(`https://127.0.0.1:${other.port}`, "ABC234");
-  expect(await (await get(otherDoor.url)).text()).toContain("a certificate for another name");
 });
 
 describe("a hub that is away", () => {
