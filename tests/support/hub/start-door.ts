@@ -13,7 +13,12 @@ export async function startDoor(hubUrl: string, room: string, more: Partial<Door
   const requests: DoorRequest[] = [];
   const door = await openDoor({
     ...{ port: 0, room: { hubUrl, room }, pin: undefined, hubKey: undefined, origins: [] },
-    ...{ key: doorKey, envCommand: `roomhub env ${room}`, world: systemWorld },
+    ...{
+      key: doorKey,
+      openedBy: "roomhub open",
+      keyHint: `set the key and the base URL with: eval "$(roomhub env ${room})"`,
+      world: systemWorld,
+    },
     onRequest: (request) => requests.push(request),
     ...more,
   });

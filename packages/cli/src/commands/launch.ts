@@ -167,7 +167,8 @@ async function doorOfLaunch(
   const { port, close } = await context.openDoor({
     ...{ port: 0, room: { ...invite, hubUrl: withTls(invite.hubUrl) }, pin, key, origins: [] },
     hubKey: isNamed || isSecret ? hubKey : undefined,
-    envCommand: `${context.commandName} env ${invite.hubUrl}/rooms/${invite.room}`,
+    openedBy: "roomhub launch",
+    keyHint: "use the key that the program was started with",
     world: context.world,
     onRequest: () => undefined,
   });

@@ -86,7 +86,8 @@ async function open(
     const colors = colorsFor(context, context.stderr);
     await untilStopped(context, async (signal) => {
       const door = await opened(context, {
-        ...{ room, pin, key, envCommand, port: options.port },
+        ...{ room, pin, key, port: options.port, openedBy: "roomhub open" },
+        keyHint: `set the key and the base URL with: eval "$(${envCommand})"`,
         origins: options.allowOrigin ?? [],
         hubKey: isNamed || isSecret ? senderKey : undefined,
         world: context.world,

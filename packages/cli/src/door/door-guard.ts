@@ -3,13 +3,15 @@ import type { IncomingHttpHeaders } from "node:http";
 
 /** What the door itself says in place of the hub. */
 export interface DoorRefusal {
-  status: 401 | 403 | 404 | 502 | 503;
+  status: number;
   code: string;
   message: string;
   /** the next step */
   hint: string;
   /** undefined: trying again does not help */
   retryAfterSeconds?: number;
+  /** the parameter that is wrong */
+  param?: string;
 }
 
 export interface DoorRules {
@@ -17,8 +19,10 @@ export interface DoorRules {
   key: string;
   /** of pages that may use the door, such as `http://localhost:3000` */
   origins: readonly string[];
-  /** a line to paste */
-  envCommand: string;
+  /** the command that opened the door, and printed its URL and key */
+  openedBy: string;
+  /** how a client gets the key, as the next step */
+  keyHint: string;
 }
 
 /** A name that resolves to this machine is another name in the browser, which then sends it as the host. */
@@ -43,7 +47,7 @@ export class DoorGuard {
       return {
         ...{ status: 403, code: "host_not_allowed" },
         message: "This door serves programs of its own machine, by a loopback address.",
-        hint: "use the URL that roomhub open printed, with 127.0.0.1 in it",
+        hint: `use the URL that ${this.#rules.openedBy} printed, with 127.0.0.1 in it`,
       };
     }
     if (origin === undefined || this.allows(origin)) return undefined;
@@ -64,8 +68,8 @@ export class DoorGuard {
     if (this.#hasKey(headers)) return undefined;
     return {
       ...{ status: 401, code: "invalid_api_key" },
-      message: "This door requires its own API key, which roomhub open printed.",
-      hint: `set the key and the base URL with: eval "$(${this.#rules.envCommand})"`,
+      message: `This door requires its own API key, which ${this.#rules.openedBy} printed.`,
+      hint: this.#rules.keyHint,
     };
   }
 

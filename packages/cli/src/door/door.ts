@@ -38,6 +38,8 @@ export interface DoorOptions extends DoorRules {
   hubKey: string | undefined;
   world: World;
   onRequest: (request: DoorRequest) => void;
+  /** Serves a request in place of the room. @returns false for one that it leaves to the room */
+  serveHere?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 export interface Door extends LocalServer {
@@ -144,6 +146,13 @@ class DoorServer {
     if (isPreflight(request)) return this.#answerPreflight(request, response, served);
     const other = this.#guard.refusalOfKey(request.headers) ?? refusalOfPath(request);
     if (other !== undefined) return this.#refuse(response, other, served);
+    if (this.#options.serveHere?.(request, response) === true) {
+      response.once("close", () => {
+        const status = response.headersSent ? response.statusCode : undefined;
+        this.#end(served, status, response.writableFinished ? undefined : "the client left");
+      });
+      return;
+    }
     void new PipedRequest(request, response)
       .sendOver(this.#pool, this.#onward(request))
       .then((outcome) => this.#settle(response, outcome, served));

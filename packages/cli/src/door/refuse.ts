@@ -46,10 +46,13 @@ function headersOf({ status, retryAfterSeconds }: DoorRefusal, body: string) {
   };
 }
 
-function bodyOf({ status, code, message, hint }: DoorRefusal, isAnthropic: boolean): string {
+function bodyOf(
+  { status, code, message, hint, param = "" }: DoorRefusal,
+  isAnthropic: boolean,
+): string {
   // SDKs show the message alone.
   const said = { message: `${message} ${hint[0]?.toUpperCase()}${hint.slice(1)}.`, code, hint };
   if (isAnthropic) return JSON.stringify(anthropicErrorBody({ ...said, status }, undefined));
-  const error: ErrorBody["error"] = { ...said, type: errorTypeOf(status), param: "" };
+  const error: ErrorBody["error"] = { ...said, type: errorTypeOf(status), param };
   return JSON.stringify({ error });
 }

@@ -5,6 +5,8 @@ export interface FormField {
   end: number;
   /** undefined when it is a file, or longer than is kept */
   value: string | undefined;
+  /** undefined when it is no file */
+  fileName: string | undefined;
 }
 
 type State = "content" | "delimiter" | "headers" | "after";
@@ -37,6 +39,7 @@ export class FormScanner {
   problem: string | undefined;
   readonly #wanted: ReadonlySet<string>;
   readonly #maxValueBytes: number;
+  readonly #onFileBytes: ((bytes: Buffer) => void) | undefined;
   readonly #delimiter: Buffer;
   #state: State = "content";
   /** The first delimiter may stand at the beginning, without the line end that belongs to all others. */
@@ -47,7 +50,14 @@ export class FormScanner {
   /** of the wanted field that is being read */
   #field: (FormField & { pieces: Buffer[] | undefined }) | undefined;
 
-  constructor(boundary: string, wanted: readonly string[], maxValueBytes: number) {
+  /** @param onFileBytes - called with what wanted fields that are files contain, in order; the bytes are those of the chunks */
+  constructor(
+    boundary: string,
+    wanted: readonly string[],
+    maxValueBytes: number,
+    onFileBytes?: (bytes: Buffer) => void,
+  ) {
+    this.#onFileBytes = onFileBytes;
     this.#delimiter = Buffer.from(`${crlf}--${boundary}`);
     this.#wanted = new Set(wanted);
     this.#maxValueBytes = maxValueBytes;
@@ -154,14 +164,16 @@ export class FormScanner {
       return;
     }
     if (!this.#wanted.has(name)) return;
-    const isFile = parameters?.has("filename") === true || parameters?.has("filename*") === true;
-    this.#field = { name, start, end: start, value: undefined, pieces: isFile ? undefined : [] };
+    const fileName = parameters?.get("filename") ?? parameters?.get("filename*");
+    const pieces = fileName === undefined ? [] : undefined;
+    this.#field = { name, start, end: start, value: undefined, fileName, pieces };
   }
 
   #readValue(bytes: Buffer): void {
     const field = this.#field;
     if (field === undefined) return;
     field.end += bytes.length;
+    if (field.fileName !== undefined && bytes.length > 0) this.#onFileBytes?.(bytes);
     if (field.end - field.start > this.#maxValueBytes) field.pieces = undefined;
     field.pieces?.push(Buffer.from(bytes));
   }
@@ -170,9 +182,9 @@ export class FormScanner {
     const field = this.#field;
     this.#field = undefined;
     if (field === undefined) return;
-    const { name, start, pieces } = field;
+    const { name, start, fileName, pieces } = field;
     const value = pieces === undefined ? undefined : Buffer.concat(pieces).toString("utf8");
-    this.fields.push({ name, start, end, value });
+    this.fields.push({ name, start, end, value, fileName });
   }
 }
 
