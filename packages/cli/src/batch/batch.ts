@@ -5,6 +5,7 @@ import type { BatchInput } from "./run/batch-input.ts";
 import type { Batch, BatchPaths } from "./run/open-batch.ts";
 import { grouped, ProgressText, shares } from "./progress-text.ts";
 import type { BatchEnd, BatchProgress } from "./run/run-batch.ts";
+import { addBatchServeCommand } from "./batch-serve.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import {
@@ -46,6 +47,9 @@ export function addBatchCommand(program: Command, context: CliContext): void {
   const command = program
     .command("batch")
     .argument("<file>", "requests in OpenAI's batch format, one JSON object a line");
+  // `serve` has options of the same names.
+  command.enablePositionalOptions();
+  addBatchServeCommand(command, context);
   addHubOptions(command)
     .option("--room <room>", "room code, invite URL or hub URL (default: the hub's only room)")
     .option("--output <file>", "results (default: the input's name with .output.jsonl)")
@@ -112,7 +116,7 @@ async function dryRun(
   signal: AbortSignal,
 ): Promise<void> {
   const { validInput } = await import("./run/open-batch.ts");
-  const checking = validInput(file, signal);
+  const checking = validInput(file, { signal });
   const input = await waitingFor(context, `Checking ${file}`, checking, { isQuiet: isJson });
   try {
     const models = await modelsOf(context, input, invite);

@@ -25,9 +25,23 @@ const maxModels = 255;
 export interface LineProblem {
   /** from 1 */
   line: number;
+  code: ProblemCode;
   /** the end of a sentence about the line */
   problem: string;
 }
+
+/** Those of OpenAI's batches where it has one. */
+type ProblemCode =
+  | "line_too_long"
+  | "invalid_json_line"
+  | "empty_file"
+  | "too_many_requests"
+  | "missing_required_parameter"
+  | "invalid_method"
+  | "invalid_url"
+  | "mismatched_url"
+  | "streaming_unsupported"
+  | "duplicate_custom_id";
 
 export interface CheckedInput {
   /** the caller closes it; undefined when there is a problem */
@@ -40,6 +54,8 @@ export interface CheckedInput {
 export interface CheckOptions {
   /** problems to keep; default 10 */
   maxProblems?: number | undefined;
+  /** more are a problem; default: any number */
+  maxRequests?: number | undefined;
   /** of ids; texts with the same hash are told apart all the same */
   hashOf?: HashOf | undefined;
   signal?: AbortSignal | undefined;
@@ -53,11 +69,11 @@ export interface CheckOptions {
  */
 export async function checkInput(
   path: string,
-  { maxProblems = 10, hashOf, signal }: CheckOptions = {},
+  { signal, ...options }: CheckOptions = {},
 ): Promise<CheckedInput> {
   const file = await open(path, "r");
   try {
-    const check = new InputCheck(file, maxProblems, hashOf);
+    const check = new InputCheck(file, options);
     await readLines(file, {
       maxLineBytes,
       signal,
@@ -221,6 +237,7 @@ class LineIndex {
 class InputCheck {
   readonly #file: FileHandle;
   readonly #maxProblems: number;
+  readonly #maxRequests: number;
   readonly #hash = createHash("sha256");
   readonly #index: LineIndex;
   readonly #models = new Map<string, number>();
@@ -230,9 +247,13 @@ class InputCheck {
   #line = 0;
   #url: string | undefined;
 
-  constructor(file: FileHandle, maxProblems: number, hashOf: HashOf | undefined) {
+  constructor(
+    file: FileHandle,
+    { maxProblems = 10, maxRequests = Number.POSITIVE_INFINITY, hashOf }: CheckOptions,
+  ) {
     this.#index = new LineIndex(hashOf);
     this.#file = file;
+    this.#maxRequests = maxRequests;
     this.#maxProblems = maxProblems;
   }
 
@@ -243,15 +264,23 @@ class InputCheck {
 
   addLine(bytes: Buffer | undefined, offset: number): void {
     this.#line++;
-    if (bytes === undefined) return this.#note(`is longer than ${maxLineBytes / 1024 / 1024} MiB`);
-    if (!isUtf8(bytes)) return this.#note("is not UTF-8");
+    if (bytes === undefined) {
+      return this.#note(["line_too_long", `is longer than ${maxLineBytes / 1024 / 1024} MiB`]);
+    }
+    if (!isUtf8(bytes)) return this.#note(["invalid_json_line", "is not UTF-8"]);
     // Editors on Windows put a byte order mark before the first line.
     const skipped = offset === 0 && bytes.subarray(0, 3).equals(byteOrderMark) ? 3 : 0;
     const text = bytes.toString("utf8", skipped);
     if (text.trim() === "") return;
     const value = parseJson(text);
     if (!isObject(value)) {
-      return this.#note(value === undefined ? "is not JSON" : "is not a JSON object");
+      const problem = value === undefined ? "is not JSON" : "is not a JSON object";
+      return this.#note(["invalid_json_line", problem]);
+    }
+    if (this.#index.count === this.#maxRequests) {
+      const problem = `is a request more than the ${this.#maxRequests} that a batch may have`;
+      if (this.#problemCount === 0) this.#note(["too_many_requests", problem]);
+      return;
     }
     const problem = this.#problemOf(value);
     if (problem !== undefined) return this.#note(problem);
@@ -261,7 +290,7 @@ class InputCheck {
   end(): CheckedInput {
     if (this.#line === 0 || (this.#index.count === 0 && this.#problemCount === 0)) {
       this.#line = 1;
-      this.#note("is missing: the file has no requests");
+      this.#note(["empty_file", "is missing: the file has no requests"]);
     }
     const problems = { problems: this.#problems, problemCount: this.#problemCount };
     if (this.#problemCount > 0) return { input: undefined, ...problems };
@@ -274,30 +303,38 @@ class InputCheck {
     return { input, ...problems };
   }
 
-  #note(problem: string): void {
+  #note([code, problem]: Problem): void {
     this.#problemCount++;
     if (this.#problems.length < this.#maxProblems) {
-      this.#problems.push({ line: this.#line, problem });
+      this.#problems.push({ line: this.#line, code, problem });
     }
   }
 
-  #problemOf({ custom_id: id, method, url, body }: JsonObject): string | undefined {
-    if (typeof id !== "string" || id === "") return "has no custom_id";
-    if (method !== "POST") return 'has a method other than "POST"';
-    if (typeof url !== "string") return "has no url";
-    if (!surfaces.has(url)) return `has a url that rooms do not have: ${JSON.stringify(url)}`;
+  #problemOf({ custom_id: id, method, url, body }: JsonObject): Problem | undefined {
+    if (typeof id !== "string" || id === "") return missing("has no custom_id");
+    if (method !== "POST") return ["invalid_method", 'has a method other than "POST"'];
+    if (typeof url !== "string") return missing("has no url");
+    if (!surfaces.has(url)) {
+      return ["invalid_url", `has a url that rooms do not have: ${JSON.stringify(url)}`];
+    }
     this.#url ??= url;
-    if (url !== this.#url) return `has another url than the first one, ${this.#url}`;
-    if (!isObject(body)) return "has no body that is an object";
-    if (body["stream"] === true) return 'has "stream": true, and results are not streamed';
+    if (url !== this.#url) {
+      return ["mismatched_url", `has another url than the first one, ${this.#url}`];
+    }
+    if (!isObject(body)) return missing("has no body that is an object");
+    if (body["stream"] === true) {
+      return ["streaming_unsupported", 'has "stream": true, and results are not streamed'];
+    }
     return this.#problemOfId(id);
   }
 
-  #problemOfId(id: string): string | undefined {
+  #problemOfId(id: string): Problem | undefined {
     const same = this.#index.ids
       .find(id)
       .filter((number) => customIdAt(this.#file, this.#index.placeOf(number)) === id);
-    if (same.length > 0) return `has the custom_id of an earlier line: ${JSON.stringify(id)}`;
+    if (same.length > 0) {
+      return ["duplicate_custom_id", `has the custom_id of an earlier line: ${JSON.stringify(id)}`];
+    }
     this.#index.ids.add(id);
     return undefined;
   }
@@ -313,10 +350,16 @@ class InputCheck {
   }
 }
 
+type Problem = [ProblemCode, problem: string];
+
+function missing(problem: string): Problem {
+  return ["missing_required_parameter", problem];
+}
+
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** By url, as OpenAI's batches name operations: below the URL that ends before `/v1`. */
-const surfaces = new Map(
+export const surfaces = new Map(
   SURFACES.map((surface) => [
     surface.path.startsWith("v2/") ? `/${surface.path}` : `/v1/${surface.path}`,
     surface,

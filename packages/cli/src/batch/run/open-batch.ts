@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { lockFile } from "@roomhub/hub";
 import type { World } from "@roomhub/protocol";
-import { type BatchInput, checkInput, type LineProblem } from "./batch-input.ts";
+import { type BatchInput, checkInput, type CheckOptions, type LineProblem } from "./batch-input.ts";
 import { type Journal, readJournal, writeJournal } from "./batch-journal.ts";
 import { type OutcomeFiles, type OutcomePaths, openOutcomes } from "./outcome-files.ts";
 import { type Outcome, outcomeLine } from "./outcome-line.ts";
@@ -34,9 +34,8 @@ export class BatchError extends Error {
   }
 }
 
-export interface OpenBatchOptions {
+export interface OpenBatchOptions extends CheckOptions {
   world: World;
-  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -47,12 +46,12 @@ export interface OpenBatchOptions {
  */
 export async function openBatch(
   paths: BatchPaths,
-  { world, signal }: OpenBatchOptions,
+  { world, ...check }: OpenBatchOptions,
 ): Promise<Batch> {
   const lock = await lockFile(paths.journal, (pid, lockPath) => inUse(paths, pid, lockPath));
   let input: BatchInput | undefined;
   try {
-    input = await validInput(paths.input, signal);
+    input = await validInput(paths.input, check);
     const journal = await journalOf(paths, input);
     const items = new Items(input);
     const outcomes = await openOutcomes(paths, world, (id, kind) =>
@@ -75,8 +74,8 @@ export async function openBatch(
 }
 
 /** @throws BatchError with the first problems of an input that cannot be sent */
-export async function validInput(path: string, signal?: AbortSignal): Promise<BatchInput> {
-  const { input, problems, problemCount } = await checkInput(path, { signal });
+export async function validInput(path: string, check: CheckOptions): Promise<BatchInput> {
+  const { input, problems, problemCount } = await checkInput(path, check);
   if (input !== undefined) return input;
   const count = problemCount === 1 ? "1 problem" : `${problemCount} problems`;
   throw new BatchError(

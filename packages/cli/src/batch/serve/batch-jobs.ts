@@ -1,0 +1,147 @@
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseObject, pause } from "@roomhub/protocol";
+import { ApiError } from "./api-error.ts";
+import { BatchJob, type JobOptions } from "./batch-job.ts";
+import { BatchRecord } from "./batch-record.ts";
+import { newestFirst } from "./file-shelf.ts";
+
+/** Batches that are open at once; each million lines need 30 MB of memory. The others wait, the oldest first. */
+const maxOpen = 8;
+/** What keeps a batch from continuing is looked at again after this time. */
+const obstacleMs = 60_000;
+
+export interface JobsOptions extends JobOptions {
+  /** what keeps a batch from continuing for now */
+  onObstacle: (record: BatchRecord, problem: string) => void;
+}
+
+export type NewBatch = Pick<
+  BatchRecord,
+  "endpoint" | "inputFileId" | "completionWindow" | "metadata"
+>;
+
+/** The batches of a folder. */
+export class BatchJobs {
+  readonly #options: JobsOptions;
+  /** by id, oldest first */
+  readonly #jobs: Map<string, BatchJob>;
+  readonly #stop = new AbortController();
+  readonly #running = new Map<BatchJob, Promise<void>>();
+
+  private constructor(options: JobsOptions, jobs: ReadonlyMap<string, BatchJob>) {
+    this.#options = options;
+    this.#jobs = new Map(jobs);
+  }
+
+  /** Nothing runs before {@link start}. @throws Error for a record that cannot be read */
+  static async open(options: JobsOptions): Promise<BatchJobs> {
+    const { folder } = options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const names = (await readdir(folder)).filter((name) => /^batch_\w+\.json$/.test(name));
+    const records = await Promise.all(names.map((name) => readRecord(join(folder, name))));
+    const oldestFirst = newestFirst(records).toReversed();
+    return new BatchJobs(
+      options,
+      new Map(oldestFirst.map((record) => [record.id, new BatchJob(record, options)])),
+    );
+  }
+
+  /** Batches that have not ended continue. */
+  start(): void {
+    for (const job of this.#jobs.values()) {
+      if (this.#running.size >= maxOpen || this.#stop.signal.aborted) return;
+      if (job.hasEnded || this.#running.has(job)) continue;
+      const running = this.#run(job).finally(() => {
+        this.#running.delete(job);
+        this.start();
+      });
+      this.#running.set(job, running);
+    }
+  }
+
+  /** Requests that run may end within a few seconds. The batches continue after a restart. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#running.values());
+  }
+
+  /** Newest first. */
+  list(): BatchRecord[] {
+    return newestFirst([...this.#jobs.values()].map(({ record }) => record));
+  }
+
+  /** @throws ApiError 404 */
+  get(id: string): BatchRecord {
+    return this.#job(id).record;
+  }
+
+  isUsing(fileId: string): boolean {
+    return [...this.#jobs.values()].some((job) => job.uses(fileId));
+  }
+
+  /** @param windowMs - after which the batch ends @returns when the batch outlives a power cut */
+  async create(about: NewBatch, windowMs: number): Promise<BatchRecord> {
+    const { world, files } = this.#options;
+    const createdMs = world.wallMs();
+    const job = new BatchJob(
+      {
+        ...{ version: 1, id: `batch_${world.randomUUID().replaceAll("-", "")}`, ...about },
+        ...{ status: "validating", createdMs, expiresMs: createdMs + windowMs, at: {} },
+        counts: { total: 0, completed: 0, failed: 0 },
+        ...{ outputFileId: files.newId(), errorFileId: files.newId() },
+        ...{ hasOutput: false, hasErrors: false, errors: [] },
+      },
+      this.#options,
+    );
+    const { record } = job;
+    // From here on its input cannot be deleted.
+    this.#jobs.set(record.id, job);
+    try {
+      await job.save();
+    } catch (error) {
+      this.#jobs.delete(record.id);
+      throw error;
+    }
+    this.#options.onStatus(record);
+    this.start();
+    return record;
+  }
+
+  /** @throws ApiError 404 or 409 */
+  async cancel(id: string): Promise<BatchRecord> {
+    const job = this.#job(id);
+    await job.cancel();
+    if (!this.#running.has(job) && job.wasNeverSent && !job.hasEnded) await job.endAsCancelled();
+    return job.record;
+  }
+
+  #job(id: string): BatchJob {
+    const job = this.#jobs.get(id);
+    if (job !== undefined) return job;
+    throw new ApiError({
+      ...{ status: 404, code: "batch_not_found", param: "id" },
+      message: `There is no batch ${JSON.stringify(id)}.`,
+      hint: "list those there are: GET /v1/batches",
+    });
+  }
+
+  async #run(job: BatchJob): Promise<void> {
+    const stop = this.#stop.signal;
+    while (!job.hasEnded && !stop.aborted) {
+      const problem = await job
+        .advance(stop)
+        .catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+      if (problem === undefined) continue;
+      this.#options.onObstacle(job.record, problem);
+      const woken = job.cancelled.aborted ? stop : AbortSignal.any([stop, job.cancelled]);
+      await pause(this.#options.world, obstacleMs, woken);
+    }
+  }
+}
+
+async function readRecord(path: string): Promise<BatchRecord> {
+  const { data } = BatchRecord.safeParse(parseObject(await readFile(path, "utf8")));
+  if (data === undefined) throw new Error(`${path} is not the record of a batch`);
+  return data;
+}
