@@ -174,7 +174,11 @@ async function send(context: CliContext, options: SendOptions): Promise<void> {
     const { total, completed, failed } = opened.counts;
     const byParticipant = Object.fromEntries(progress?.byParticipant ?? []);
     const { output, errors } = paths;
-    const inRun = { tookMs, outputTokens: progress?.outputTokens ?? 0, byParticipant };
+    const inRun = {
+      tookMs: Math.round(tookMs),
+      outputTokens: progress?.outputTokens ?? 0,
+      byParticipant,
+    };
     writeJson(context.stdout, {
       end: end.kind,
       total,

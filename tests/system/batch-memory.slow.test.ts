@@ -1,0 +1,80 @@
+import { spawnSync } from "node:child_process";
+import { createWriteStream, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { joinTunnel } from "../support/hub/joining.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { startRoomhub } from "../support/programs/roomhub-process.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { longestWaitMs, until } from "../support/waiting.ts";
+
+const buildScript = fileURLToPath(new URL("../../scripts/bundle/build.ts", import.meta.url));
+const requests = 1_000_000;
+const mostBytes = 150 * 1024 * 1024;
+
+// Only Linux says how much memory a process had at most.
+test.skipIf(process.platform !== "linux")(
+  "the installed command checks and sends a million requests with at most 150 MiB of memory",
+  async () => {
+    await using folder = await temporaryFolder();
+    const program = installIn(folder.path);
+    const file = join(folder.path, "evals.jsonl");
+    await pipeline(Readable.from(lines()), createWriteStream(file));
+    await using provider = await startFakeProvider();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url, model: "fake-model" });
+    const args = ["batch", file, "--room", `${hub.url}/rooms/${code}`];
+    const env = { XDG_STATE_HOME: folder.path };
+    await using command = startRoomhub(args, env, "json", [process.execPath, program]);
+    await until(
+      "results",
+      () => provider.requests.length,
+      (length) => length > 2_000,
+      4 * longestWaitMs,
+    );
+    const bytes = mostMemoryOf(command.pid);
+    expect(bytes).toBeGreaterThan(40 * 1024 * 1024);
+    expect(bytes).toBeLessThanOrEqual(mostBytes);
+  },
+);
+
+/** @returns the installed program */
+function installIn(folder: string): string {
+  const args = ["--conditions=@roomhub/source", buildScript, folder];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", cwd: folder });
+  if (status !== 0) throw new Error(stderr);
+  return join(folder, "roomhub", "bin", "roomhub.js");
+}
+
+function* lines(): Generator<string> {
+  const question = "Is this review positive or negative? Answer with one word. ".repeat(2);
+  const perPart = 1_000;
+  for (let first = 0; first < requests; first += perPart) {
+    let part = "";
+    for (let number = first; number < first + perPart; number++) {
+      part += `{"custom_id":"request-${number}","method":"POST","url":"/v1/chat/completions","body":{"model":"fake-model","messages":[{"role":"user","content":"${question}${number}"}]}}\n`;
+    }
+    yield part;
+  }
+}
+
+/** Of the command, or of the process that its launcher started. */
+function mostMemoryOf(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  const pids = [
+    pid,
+    ...children
+      .split(" ")
+      .filter((text) => text !== "")
+      .map(Number),
+  ];
+  const kilobytes = pids.map((each) =>
+    Number(/^VmHWM:\s*(\d+) kB/m.exec(readFileSync(`/proc/${each}/status`, "utf8"))?.[1]),
+  );
+  return Math.max(...kilobytes) * 1024;
+}
