@@ -9,6 +9,7 @@ import {
   shellWords,
 } from "../support/documents/guide.ts";
 import { openGuideLab } from "../support/documents/guide-lab.ts";
+import { batch } from "./guides/batch.ts";
 import { behindAProxy } from "./guides/behind-a-proxy.ts";
 import type { BlockPlan } from "./guides/block-plan.ts";
 import { clients, clientSettings } from "./guides/clients.ts";
@@ -39,6 +40,7 @@ const guides = readGuides();
 
 /** Every code block of every guide: the test that follows it, or why there is none. */
 const plans: Record<string, readonly BlockPlan[]> = {
+  "docs/guides/batch.md": batch,
   "docs/guides/behind-a-proxy.md": behindAProxy,
   "docs/guides/build-on-it.md": buildOnIt,
   "docs/guides/clients.md": clients,
