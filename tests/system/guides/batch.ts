@@ -1,33 +1,98 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect } from "vitest";
 import type { GuideLab } from "../../support/documents/guide-lab.ts";
+import { temporaryFolder } from "../../support/programs/temporary-folder.ts";
 import type { BlockPlan } from "./block-plan.ts";
+
+const question = { model: "llama3.2", messages: [{ role: "user", content: "Hello!" }] };
+
+function requestLine(id: string): string {
+  const about = { custom_id: id, method: "POST", url: "/v1/chat/completions" };
+  return `${JSON.stringify({ ...about, body: question })}\n`;
+}
+
+/** Writes the guide's file of requests. */
+async function fileOfRequests(requests = requestLine("q-1") + requestLine("q-2")) {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, "evals.jsonl");
+  await writeFile(path, requests);
+  const there = (text: string) => text.replaceAll("evals.", join(folder.path, "evals."));
+  const sent = async (lab: GuideLab) => {
+    await lab.shell(`npx roomhub batch '${path}' --room ${lab.invite} 2>/dev/null`);
+    return readFile(join(folder.path, "evals.output.jsonl"), "utf8");
+  };
+  return {
+    ...{ folder, path, there, sent },
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+function inRoom(block: string, { invite }: GuideLab): string {
+  return block.trim().replace("--room ABC234", `--room ${invite}`);
+}
+
+async function python(lab: GuideLab, source: string): Promise<string> {
+  return lab.shell(`python3 - <<'END'\n${source}\nEND`);
+}
 
 export const batch: readonly BlockPlan[] = [
   {
-    begins: "roomhub batch evals.jsonl --room ABC234 --until",
-    cannot: "its file is in the next block, which is sent there",
+    begins: "npx roomhub batch evals.jsonl --room ABC234 --until",
+    async follow(block, lab) {
+      await using file = await fileOfRequests();
+      const told = await lab.shell(`${file.there(inRoom(block, lab))} 2>/dev/null`);
+      expect(told).toMatch(/^2 of 2 results in /);
+    },
   },
-  { begins: '{"custom_id"', follow: sendsTheFile },
-  { begins: "import json", cannot: "the reviews are the reader's" },
   {
-    begins: "roomhub batch evals.jsonl --room ABC234 --dry-run",
-    cannot: "its file is in the block above, which is checked there",
+    begins: '{"custom_id": "q-1"',
+    async follow(block, lab) {
+      await using file = await fileOfRequests(block);
+      expect((await file.sent(lab)).match(/"custom_id":"q-[12]"/g)).toHaveLength(2);
+    },
   },
-  { begins: "results = {}", cannot: "it reads what the reader's file has become" },
   {
-    begins: "roomhub batch serve",
-    cannot:
-      "its folder is in the reader's home; tests/system/batch-serve.test.ts has one of its own",
+    begins: "import json",
+    async follow(block, lab) {
+      await using file = await fileOfRequests("");
+      await python(lab, `reviews = ["good", "bad"]\n${file.there(block)}`);
+      expect((await file.sent(lab)).match(/"custom_id":"q-[01]"/g)).toHaveLength(2);
+    },
   },
-  { begins: "from openai", cannot: "it needs a package of Python" },
+  {
+    begins: "npx roomhub batch evals.jsonl --room ABC234 --dry-run",
+    async follow(block, lab) {
+      await using file = await fileOfRequests();
+      const told = await lab.shell(`${file.there(inRoom(block, lab))} 2>/dev/null`);
+      expect(told).toMatch(/^2 requests to \/v1\/chat\/completions, 1 of 1 model in room /);
+    },
+  },
+  {
+    begins: "results = {}",
+    async follow(block, lab) {
+      await using file = await fileOfRequests();
+      await file.sent(lab);
+      const printed = await python(lab, `import json\n${file.there(block)}\nprint(results["q-2"])`);
+      expect(printed).toContain("Hello!");
+    },
+  },
+  {
+    begins: "npx roomhub batch serve",
+    async follow(block, lab) {
+      await using folder = await temporaryFolder();
+      const line = inRoom(block, lab).replace("~/batches", join(folder.path, "batches"));
+      await using program = lab.start(`${line} --port 0`);
+      await program.says(/^OPENAI_API_KEY=/m);
+      const [, baseUrl = ""] = /^OPENAI_BASE_URL=(\S+)/m.exec(program.output) ?? [];
+      const [, key = ""] = /^OPENAI_API_KEY=(\S+)/m.exec(program.output) ?? [];
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await fetch(`${baseUrl}/batches`, { headers });
+      expect(await response.json()).toMatchObject({ object: "list", data: [] });
+    },
+  },
+  {
+    begins: "from openai import OpenAI",
+    cannot: "tests of batch serve make its calls with the SDK for Node",
+  },
 ];
-
-async function sendsTheFile(block: string, lab: GuideLab): Promise<void> {
-  const file = "$XDG_STATE_HOME/evals.jsonl";
-  const send = `npx roomhub batch "${file}" --room ${lab.invite}`;
-  const write = `cat > "${file}" <<'END'\n${block.trim()}\nEND`;
-  const dry = await lab.shell(`${write}\n${send} --dry-run 2>/dev/null`);
-  expect(dry).toContain("2 requests to /v1/chat/completions, 1 of 1 model in room");
-  const sent = await lab.shell(`${write}\n${send} --until 07:00 2>/dev/null`);
-  expect(sent).toMatch(/^2 of 2 results in .*evals\.output\.jsonl\n.*: ben 100 %\n$/);
-}

@@ -45,6 +45,10 @@ export const clients: readonly BlockPlan[] = [
     },
   },
   {
+    begins: "const openai = new OpenAI",
+    cannot: "tests of both SDKs make its calls, with servers that have these surfaces",
+  },
+  {
     begins: "npx roomhub alias",
     async follow(block, lab) {
       const told = await lab.shell(`{\n${block}} 2>&1`);
