@@ -47,9 +47,14 @@ export function addBatchCommand(program: Command, context: CliContext): void {
   const command = program
     .command("batch")
     .argument("<file>", "requests in OpenAI's batch format, one JSON object a line");
-  // `serve` has options of the same names.
-  command.enablePositionalOptions();
   addBatchServeCommand(command, context);
+  // Options that both have are read here first.
+  command.hook("preSubcommand", (_batch, serve) => {
+    for (const name of serve.options.map((option) => option.attributeName())) {
+      if (command.getOptionValueSource(name) !== "cli") continue;
+      serve.setOptionValueWithSource(name, command.getOptionValue(name), "cli");
+    }
+  });
   addHubOptions(command)
     .option("--room <room>", "room code, invite URL or hub URL (default: the hub's only room)")
     .option("--output <file>", "results (default: the input's name with .output.jsonl)")
