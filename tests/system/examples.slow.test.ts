@@ -1,9 +1,13 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createParticipant } from "@roomhub/participant";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type FakeProviderOptions, startFakeProvider } from "../support/providers/fake-provider.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
 import { openaiAt, userSays } from "../support/clients/openai-client.ts";
+import { missingInPython } from "../support/programs/python.ts";
+import { startRoomhub } from "../support/programs/roomhub-process.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { startProgram } from "../support/programs/program.ts";
 import { runCommand } from "../support/programs/run-command.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
@@ -169,6 +173,48 @@ test("capped-cloud-model.ts adds the key, caps each response, and shows neither 
 
 test("embed-hub.ts runs a hub, sends it a request, and ends", async () => {
   expect(await run("embed-hub")).toBe("42\n");
+});
+
+const python = fileURLToPath(new URL("../../examples/python/overnight.py", import.meta.url));
+
+describe.each<[string, string | undefined, string, string[]]>([
+  ["overnight.ts", undefined, process.execPath, argumentsFor("overnight", [])],
+  ["python/overnight.py", missingInPython("openai"), "python3", ["-B", python]],
+])("%s", (_name, missing, command, args) => {
+  test.skipIf(missing !== undefined)(
+    `runs a batch to its end, although what serves it is killed, and waits for one that was begun${missing === undefined ? "" : ` (skipped: ${missing})`}`,
+    async () => {
+      await using room = await startRoom();
+      await using folder = await temporaryFolder();
+      const env = { HOME: folder.path, XDG_STATE_HOME: folder.path, XDG_RUNTIME_DIR: "" };
+      const dir = join(folder.path, "batches");
+      const serve = (port: string) =>
+        startRoomhub(["batch", "serve", "--room", room.invite, "--dir", dir, "--port", port], env);
+      const first = serve("0");
+      const { baseUrl, apiKey, port } = await first.line(
+        "where it is",
+        (line) => "baseUrl" in line,
+      );
+      const access = {
+        OPENAI_BASE_URL: String(baseUrl),
+        OPENAI_API_KEY: String(apiKey),
+        POLL_MS: "50",
+      };
+      await using program = startProgram(command, args, access);
+      await program.says(/batch batch_\w+\n/);
+      await first.kill("SIGKILL");
+      await using second = serve(String(port));
+      await second.line("where it is", (line) => "baseUrl" in line);
+      // The room repeats the question: its last number is the sum where the first one is 0.
+      const end = "completed: 100 results, 0 errors\n1 of 100 sums are right\n";
+      expect(await program.ended()).toBe(0);
+      expect(program.output).toContain(end);
+      const [, id = ""] = /batch (batch_\w+)/.exec(program.output) ?? [];
+      await using again = startProgram(command, [...args, "*", id], access);
+      expect(await again.ended()).toBe(0);
+      expect(again.output).toBe(`batch ${id}\n${end}`);
+    },
+  );
 });
 
 const ANTHROPIC_STREAM = [
