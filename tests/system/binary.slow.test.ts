@@ -72,15 +72,15 @@ describe.skipIf(missing !== undefined)(`the executable${title}`, () => {
       });
       const hub = startIn(stack, host, await bare(), [file, "up", "--lan", "--no-mdns"], true);
       await hub.says(/SHA-512 .*: [0-9a-f]{128}/);
-      const line = /npx -y http:\/\/10\.77\.0\.1:5050\S+ join (http\S+)/.exec(hub.output);
-      const [command = "", roomUrl = ""] = line ?? [];
+      const line = /curl -k --pinnedpubkey .* join '((http[^#]+)#pin=.*)'/.exec(hub.output);
+      const [command = "", invite = "", roomUrl = ""] = line ?? [];
 
       const models = startIn(stack, friend, {}, [
         ...[process.execPath, "--conditions=@roomhub/source", modelServer],
       ]);
       await models.says(/ready/);
       const startMs = performance.now();
-      startIn(stack, friend, await bare(), [file, "join", roomUrl, "--nickname", "Ada"], true);
+      startIn(stack, friend, await bare(), [file, "join", invite, "--nickname", "Ada"], true);
       const participants = () => curlIn(host, `${roomUrl}/participants`);
       const isConnected = (text: string) => /"id":"ada-tiny".*?"connected":true/.test(text);
       await until("the model", participants, isConnected, 30_000);
@@ -90,7 +90,7 @@ describe.skipIf(missing !== undefined)(`the executable${title}`, () => {
       expect(JSON.parse(response)).toMatchObject({ object: "chat.completion" });
 
       const npm = await bareNpm(stack.use(await temporaryFolder()).path);
-      startIn(stack, friend, npm, ["sh", "-c", `${command} --nickname Bob`], true);
+      startIn(stack, friend, npm, ["sh", "-c", `cd "$HOME" && ${command} --nickname Bob`], true);
       await until("the second model", participants, (text) => text.includes('"bob-tiny"'), 30_000);
     },
   );

@@ -200,10 +200,10 @@ test("Ctrl+C ends it at once, whatever it waits for", async () => {
     const reached = new Promise<void>((resolve) => {
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         said += text;
-        if (said.includes("✓ port")) resolve();
+        if (said.includes("✓ encryption")) resolve();
       });
     });
-    await within(reached, "the port's line");
+    await within(reached, "the line before the hub's");
     child.kill("SIGINT");
     const [exitCode] = (await within(once(child, "exit"), "the end")) as [number | null];
     expect(exitCode).toBe(130);
