@@ -68,7 +68,7 @@ async function batchServe(context: CliContext, options: Options): Promise<void> 
   const pin = await context.pins.of(room.hubUrl);
   const key = await context.roomKeys.of(room);
   const access = { ...room, pin, key };
-  // In the night there is nobody to ask.
+  // At night no one is there to answer.
   context.roomKeys.stopAsking();
   const { openBatchFolder } = await import("./serve/batch-folder.ts");
   const { createSender } = await import("./run/send-request.ts");

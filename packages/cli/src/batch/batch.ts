@@ -76,7 +76,7 @@ export function addBatchCommand(program: Command, context: CliContext): void {
     .addHelpText(
       "after",
       `
-Others come first: a request starts only in a slot that nobody else needs now.
+Others come first: a request starts only in a slot that no one else wants now.
 What is stopped or killed continues with the same command.
 ${examples("roomhub batch evals.jsonl --room ABC234", "roomhub batch evals.jsonl --room ABC234 --until 07:00")}`,
     )
@@ -235,7 +235,7 @@ async function run(
   const display = json ? undefined : new ProgressDisplay(context);
   let progress: BatchProgress | undefined;
   if (!json) context.stderr.write(startText(opened, invite, untilMs));
-  // Asked for before the first request, if at all: in the night there is nobody to ask.
+  // Asked for before the first request, if at all: at night no one is there to answer.
   context.roomKeys.stopAsking();
   try {
     const end = await runBatch(opened, {

@@ -49,7 +49,7 @@ const lostStatuses: ReadonlySet<number> = new Set([408, 421, 499]);
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** A 401 of a model server is an answer as any other. Contract §9. */
+/** A 401 without this realm is a model server's. Contract §9. */
 function isOfClosedRoom(status: number, headers: Headers): boolean {
   return status === 401 && headers["www-authenticate"]?.includes('realm="roomhub"') === true;
 }
