@@ -19,10 +19,14 @@ export function otherHubsGoOn({ plan, outcomes }: History): string[] {
   if (end === undefined || plan.hubs.length === 1) return [];
   // What has not ended in order by then is killed.
   const killedMs = [...(end.kind === "kill" ? [end.atMs] : []), end.atMs + end.forMs];
+  // Until its end has reached them, other hubs send requests there.
+  const seenMs = Math.max(
+    ...plan.faults.map((fault) => (fault.kind === "slow network" ? fault.mostMs : 0)),
+  );
   return outcomes.flatMap((outcome) => {
     const { tag, end: how, code, sentMs, endedMs = sentMs } = outcome;
     const isCut = code === "hub_shutting_down" && endedMs > end.atMs + drainedMs;
-    const isHit = isCut || killedMs.some((ms) => sentMs <= ms && ms <= endedMs);
+    const isHit = isCut || killedMs.some((ms) => sentMs <= ms + seenMs && ms <= endedMs);
     if (isAt(plan, outcome, end.machine) || isHit || isServed(outcome)) return [];
     return [`${tag} ended with ${code ?? how} though its hub did not`];
   });
