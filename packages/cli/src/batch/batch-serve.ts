@@ -50,11 +50,9 @@ room. Files and batches are in the folder; after a restart batches continue.
 Only programs of this machine that know the API key can use it.
 ${examples("roomhub batch serve --room ABC234 --dir ~/batches")}`,
     )
-    .action(() => {
-      // `--room` and `--json` are options of `batch`, too, which takes them.
-      const options = command.optsWithGlobals<BatchServeOptionValues>();
-      return batchServe(context, { ...options, hubUrl: givenHub(command) });
-    });
+    .action((options: BatchServeOptionValues) =>
+      batchServe(context, { ...options, hubUrl: givenHub(command) }),
+    );
 }
 
 type Options = BatchServeOptionValues & { hubUrl: string | undefined };
