@@ -121,7 +121,7 @@ describe.each(["bash", "zsh", "fish"] as const)("%s", (shell) => {
       const completed = await complete(shell, lines);
       for (const [index, { path, commands, options }] of listed.entries()) {
         const takesFile = ["batch", "report", "room import"].includes(path);
-        const expected = takesFile ? filesIn[shell] : commands;
+        const expected = takesFile ? [...filesIn[shell], ...commands].toSorted() : commands;
         expect(completed[2 * index]?.words, path).toEqual(expected);
         const words = completed[2 * index + 1]?.words.filter((word) => word.startsWith("--"));
         expect(words, path).toEqual(options);

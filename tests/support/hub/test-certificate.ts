@@ -19,10 +19,13 @@ export function testCertificate(
   });
 }
 
-/** Every client in this process trusts these certificates from now on, too. */
+/**
+ * Every client in this process trusts these certificates from now on, too, and none that a test before made: of several with
+ * one subject OpenSSL looks at the first.
+ */
 export function trust(...certificates: TestCertificate[]): void {
-  const trusted = getCACertificates("default");
-  setDefaultCACertificates([...trusted, ...certificates.map(({ cert }) => cert)]);
+  const usual = [...getCACertificates("bundled"), ...getCACertificates("extra")];
+  setDefaultCACertificates([...usual, ...certificates.map(({ cert }) => cert)]);
 }
 
 /** What an invite pins: the SHA-256 of the public key. */

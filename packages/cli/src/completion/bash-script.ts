@@ -49,7 +49,7 @@ ${table
   esac
   if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$cur")); return; fi
   case "$at" in
-    ${alternatives(fileOperands.map(({ path }) => path))}) _roomhub_files "$cur" ;;
+    ${alternatives(fileOperands.map(({ path }) => path))}) _roomhub_files "$cur"; COMPREPLY+=($(compgen -W "$words" -- "$cur")) ;;
     *) COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;
   esac
 }

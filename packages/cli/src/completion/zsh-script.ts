@@ -44,7 +44,7 @@ ${table.map(caseOf).join("\n")}
   esac
   if [[ "$words[CURRENT]" == -* ]]; then _describe -o option options; return; fi
   case "$at" in
-    (${alternatives(fileOperands.map(({ path }) => path))}) _files ;;
+    (${alternatives(fileOperands.map(({ path }) => path))}) (( $#names )) && _describe command names; _files ;;
     (*) (( $#names )) && _describe command names ;;
   esac
 }
