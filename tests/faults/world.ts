@@ -12,6 +12,9 @@ import type { ProviderHandlers } from "./programs/provider.ts";
 import { Observers } from "./observers.ts";
 import { type Figure, must, pauseMs } from "./figure.ts";
 
+/** Its hub may be frozen at this moment. */
+const connectWithinMs = 60_000;
+
 export interface HubChild extends RoomhubChild {
   readonly url: string;
   readonly port: number;
@@ -213,7 +216,7 @@ export class World implements AsyncDisposable {
       prefix,
       outputPath: this.path(`${id}-${++this.#files}.log`),
     });
-    await child.line("that it is connected", ({ kind }) => kind === "connected");
+    await child.line("that it is connected", ({ kind }) => kind === "connected", connectWithinMs);
     return child;
   }
 
