@@ -507,7 +507,11 @@ describe("encryption", () => {
   const pin = `sha256-${"p".repeat(43)}`;
   const own: TlsFacts = {
     ...{ protocol: "TLSv1.3", pin, issuer: "roomhub", isSelfSigned: true },
-    ...{ validTo: new Date("2070-01-01"), problem: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+    ...{
+      validFrom: new Date(0),
+      validTo: new Date("2070-01-01"),
+      problem: "DEPTH_ZERO_SELF_SIGNED_CERT",
+    },
   };
   const encryption = (hubUrl: string, facts: TlsFacts | undefined, known?: string) => {
     const saved = { hubUrl: new URL(hubUrl).host, room: "", id: "pin", token: known ?? "" };
@@ -579,12 +583,25 @@ describe("encryption", () => {
     },
   );
 
-  test("a certificate that ends within 14 days fails, before it ends", async () => {
-    const at = (validTo: string) =>
-      encryption("https://hub.example", { ...trustedTls, validTo: new Date(validTo) });
-    expect(await at("1970-01-15T00:00:00Z")).toMatchObject({ verdict: "ok" });
-    expect(await at("1970-01-14T23:59:59Z")).toMatchObject({
-      ...{ verdict: "failed", found: "the hub's certificate ends in 13 days", exitCode: 1 },
-    });
-  });
+  test.each([
+    ["1969-10-17", "1970-01-17", undefined],
+    ["1969-10-17", "1970-01-15", "14 days"],
+    ["1969-12-31T14:00Z", "1970-01-01T02:00Z", undefined],
+    ["1969-12-31T14:00Z", "1970-01-01T01:59Z", "1 h 59 min"],
+  ])(
+    "a certificate from %s to %s fails when less than a sixth of its time is left",
+    async (from, to, left) => {
+      const [validFrom, validTo] = [new Date(from), new Date(to)];
+      const finding = await encryption("https://hub.example", {
+        ...trustedTls,
+        validFrom,
+        validTo,
+      });
+      expect(finding).toMatchObject(
+        left === undefined
+          ? { verdict: "ok" }
+          : { verdict: "failed", found: `the hub's certificate ends in ${left}`, exitCode: 1 },
+      );
+    },
+  );
 });

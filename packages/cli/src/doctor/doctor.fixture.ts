@@ -36,7 +36,8 @@ export const aRoute: RouteExplanation = {
 
 export const trustedTls: TlsFacts = {
   ...{ protocol: "TLSv1.3", pin: `sha256-${"h".repeat(43)}`, issuer: "Example CA" },
-  ...{ isSelfSigned: false, validTo: new Date("1970-03-01"), problem: undefined },
+  ...{ isSelfSigned: false, problem: undefined },
+  ...{ validFrom: new Date("1969-12-01"), validTo: new Date("1970-03-01") },
 };
 
 /** A machine on which everything is as it should be. */

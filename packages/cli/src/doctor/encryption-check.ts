@@ -1,12 +1,12 @@
 import { withTls } from "@roomhub/client";
-import { certificateProblem, isLoopbackHost } from "@roomhub/protocol";
+import { certificateProblem, durationInWords, isLoopbackHost } from "@roomhub/protocol";
 import { EXIT } from "../exit-code.ts";
 import { safe } from "../terminal/text.ts";
 import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";
 import type { TlsFacts } from "./machine.ts";
 
-/** ACME clients renew 30 days before the end: by then something keeps this one from it. */
-const renewedDays = 14;
+/** ACME clients renew when a third of its time is left: by then something keeps this one from it. */
+const renewedPart = 1 / 6;
 const dayMs = 86_400_000;
 
 /** Whether the connection to the hub is encrypted, and to that hub: pin, chain, expiry, the clock that judges it. */
@@ -71,17 +71,19 @@ function byAuthority({ context, hubUrl }: Examination, facts: TlsFacts | undefin
       },
     );
   }
-  const { protocol, issuer, validTo, problem } = facts;
+  const { protocol, issuer, validFrom, validTo, problem } = facts;
   const nowMs = context.world.wallMs();
   const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
   const details = [`the certificate is of ${safe(issuer)}, valid until ${day(validTo.getTime())}`];
   if (problem === "CERT_HAS_EXPIRED" || problem === "CERT_NOT_YET_VALID")
     details.push(`the clock of this machine says ${day(nowMs)}`);
   if (problem !== undefined) return rejected(problem, "", details);
-  const days = Math.floor((validTo.getTime() - nowMs) / dayMs);
-  if (days >= renewedDays) return ok(`${protocol}, certificate of ${safe(issuer)}`);
+  const leftMs = validTo.getTime() - nowMs;
+  const days = Math.floor(leftMs / dayMs);
+  if (leftMs >= (validTo.getTime() - validFrom.getTime()) * renewedPart)
+    return ok(`${protocol}, certificate of ${safe(issuer)}`);
   return failed(
-    `the hub's certificate ends in ${days} days`,
+    `the hub's certificate ends in ${days > 1 ? `${days} days` : durationInWords(leftMs)}`,
     "renew it on the server or reverse proxy there: the ACME client should have done so",
     { details },
   );

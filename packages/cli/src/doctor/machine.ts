@@ -23,6 +23,7 @@ export interface TlsFacts {
   /** name of the authority */
   issuer: string;
   isSelfSigned: boolean;
+  validFrom: Date;
   validTo: Date;
   /** the code for why this machine does not trust it */
   problem: string | undefined;
@@ -107,7 +108,7 @@ function tls(url: URL, signal: AbortSignal): Promise<TlsFacts | undefined> {
 }
 
 function factsOf(socket: TLSSocket, certificate: X509Certificate): TlsFacts {
-  const { subject, issuer, validTo } = certificate;
+  const { subject, issuer, validFrom, validTo } = certificate;
   // Node's types say Error; it is the code.
   const problem = socket.authorizationError as unknown;
   return {
@@ -115,6 +116,7 @@ function factsOf(socket: TLSSocket, certificate: X509Certificate): TlsFacts {
     pin: pinOf(certificate),
     issuer: /^(?:O|CN)=(.*)$/m.exec(issuer)?.[1] ?? issuer,
     isSelfSigned: subject === issuer,
+    validFrom: new Date(validFrom),
     validTo: new Date(validTo),
     problem: typeof problem === "string" ? problem : undefined,
   };
