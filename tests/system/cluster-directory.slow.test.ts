@@ -70,8 +70,8 @@ describe.skipIf(!hasNatsServer)(`with nats-server${natsSkipped}`, () => {
     // The server refuses one in about a hundred.
     for (let round = 0; round < 100; round++) {
       const names = { prefix: newPrefix(), storage: "memory", replicas: 1 } as const;
-      const opened = await Promise.all(clients.map((client) => openBuckets(client, names)));
-      expect(new Set(opened.map(({ rooms }) => rooms.createdAt)).size).toBe(1);
+      const opening = Promise.all(clients.map((client) => openBuckets(client, names)));
+      await expect(opening).resolves.toHaveLength(clients.length);
     }
     await Promise.all(clients.map(({ connection }) => connection.close()));
   });
