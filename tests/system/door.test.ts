@@ -183,18 +183,21 @@ describe("a hub that is away", () => {
   test.each([
     ["attacking", /another key than the pin of its invite: expected sha256-.*nothing was sent/],
     ["stripping", /does not use TLS, which the pin of its invite requires/],
-  ] as const)("gets nothing sent where somebody is in its place: %s", async (mode, sentence) => {
-    await using room = await startSealedRoom();
-    room.middle.mode = mode;
-    const response = await get(room.door.url);
-    expect([response.status, response.headers.get("x-should-retry")]).toEqual([502, "false"]);
-    const { error } = (await response.json()) as { error: { code: string; message: string } };
-    expect(error.code).toBe("hub_not_trusted");
-    expect(error.message).toMatch(sentence);
-    expect(room.middle.read.join("")).not.toMatch(/canary|HTTP|rhk_|rhd_/);
-    room.middle.mode = "honest";
-    expect((await get(room.door.url)).status).toBe(200);
-  });
+  ] as const)(
+    "is sent nothing when another machine answers at its address: %s",
+    async (mode, sentence) => {
+      await using room = await startSealedRoom();
+      room.middle.mode = mode;
+      const response = await get(room.door.url);
+      expect([response.status, response.headers.get("x-should-retry")]).toEqual([502, "false"]);
+      const { error } = (await response.json()) as { error: { code: string; message: string } };
+      expect(error.code).toBe("hub_not_trusted");
+      expect(error.message).toMatch(sentence);
+      expect(room.middle.read.join("")).not.toMatch(/canary|HTTP|rhk_|rhd_/);
+      room.middle.mode = "honest";
+      expect((await get(room.door.url)).status).toBe(200);
+    },
+  );
 
   test("gets nothing sent where an attacker takes over connections that were kept", async () => {
     await using room = await startSealedRoom();

@@ -123,7 +123,7 @@ test("a line at the limit is read, one byte more is a problem, and the lines aft
   ]);
 });
 
-test("ids with the same hash are told apart, and equal ones are found among them", async () => {
+test("different ids with the same hash are not duplicates, and equal ones are still found", async () => {
   const hashOf = () => ({ high: 1, low: 2 });
   const lines = ["a", "b", "c"].map((id) => line(id)).join("\n");
   expect((await check(lines, { hashOf })).numberOf).toEqual([0, 1, 2]);

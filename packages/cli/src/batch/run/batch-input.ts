@@ -56,7 +56,7 @@ export interface CheckOptions {
   maxProblems?: number | undefined;
   /** more are a problem; default: any number */
   maxRequests?: number | undefined;
-  /** of ids; texts with the same hash are told apart all the same */
+  /** of ids; two texts with one hash remain two */
   hashOf?: HashOf | undefined;
   signal?: AbortSignal | undefined;
 }

@@ -32,7 +32,7 @@ export function withBan(
   return [...bans.filter((one) => one.until > nowMs), ban].slice(-maxBans);
 }
 
-/** What the host may see of those that are not over, the oldest first. A machine's digest is nobody's name. */
+/** The bans that have not ended, the oldest first, as a host sees them: without the machine's digest, which says nothing to a person. */
 export function bansView(bans: readonly Ban[], nowMs: number): BanView[] {
   return bans
     .filter(({ until }) => until > nowMs)

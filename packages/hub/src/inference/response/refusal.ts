@@ -24,10 +24,9 @@ const maxMessageLength = 512;
 /**
  * Reads a provider's response of status 400 or more. Contract §6: what concerns the request passes, what concerns the
  * participant becomes an error of the hub.
+ * A prompt that is too long is refused in a form that clients recognise.
  *
  * @param text - its body, scrubbed of the participant's secrets
- * A prompt that is too long is refused as clients recognise it.
- *
  * @throws HubError `provider_auth_failed` for 401, 403 and 407, `unsupported_protocol` for 501, `provider_error` for any
  * other 5xx but one about the request itself, which is read as 400
  */
