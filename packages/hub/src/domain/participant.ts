@@ -187,6 +187,8 @@ export interface Learned {
   measured: MeasuredFeatures | undefined;
   /** the context that an error named, and until when that counts, in ms on the hub's clock */
   refused: { tokens: number; untilMs: number } | undefined;
+  /** the index of its room, which goes by `usableTokens` and `abilities`; undefined before it is in one */
+  index: { invalidate: () => void } | undefined;
   /** this and the next three follow from the above, see `updateFacts` */
   features: Features | undefined;
   context: ModelContext | undefined;
@@ -307,6 +309,7 @@ export function nothingFound() {
     facts: noFacts,
     measured: undefined,
     refused: undefined,
+    index: undefined,
     features: undefined,
     context: undefined,
     usableTokens: Number.POSITIVE_INFINITY,

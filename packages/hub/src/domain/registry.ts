@@ -112,6 +112,7 @@ export class Registry {
   add(room: Room, participant: Participant): void {
     if (!room.participants.has(participant.id)) this.#participantCount++;
     room.participants.set(participant.id, participant);
+    participant.learned.index = room.placing.serving;
     room.placing.serving.invalidate();
   }
 

@@ -81,6 +81,8 @@ export function aParticipant(fields: ParticipantFields & { id: string }): Partic
 }
 
 export function aRoom(...participants: Participant[]): Room {
+  const placing = newPlacing();
+  for (const { learned } of participants) learned.index = placing.serving;
   return {
     id: "5f9a4a3e-6d0f-4c3e-9f0a-0d6c8c6b7a11",
     code: "ABC234",
@@ -97,6 +99,6 @@ export function aRoom(...participants: Participant[]): Room {
     blocked: new Set<string>(),
     isDeleted: false,
     participants: new Map(participants.map((one) => [one.id, one])),
-    placing: newPlacing(),
+    placing,
   };
 }

@@ -1,4 +1,3 @@
-import { isSameModel } from "@roomhub/protocol";
 import { canServe } from "./needs/can-serve.ts";
 import { paceOf, type Participant } from "./participant.ts";
 import { placeRequest } from "./placement/place-request.ts";
@@ -16,14 +15,13 @@ export function selectAtOnce(room: Room, query: SelectionQuery): Selection | und
     case "any":
       return selected(boundFree(room, query) ?? anyFree(room, query));
     case "model":
-      return selected(firstFree(room, selector.model, query));
+      return selected(servingOf(room, selector.model).find((one) => isFree(one, query)));
     case "name": {
       const named = room.participants.get(selector.name);
       if (named !== undefined && !query.excluded.includes(named)) {
         return isFree(named, query) ? selected(named) : undefined;
       }
-      const serving = room.placing.serving.serving(selector.name, room.participants.values());
-      return placed(room, serving, query);
+      return placed(room, servingOf(room, selector.name), query);
     }
   }
 }
@@ -83,17 +81,8 @@ function anyFree(room: Room, query: SelectionQuery): Participant | undefined {
   return undefined;
 }
 
-/** The exact name first, then names that differ by a `:latest` tag, each in join order. */
-function firstFree(room: Room, model: string, query: SelectionQuery): Participant | undefined {
-  let loose: Participant | undefined;
-  for (const one of room.participants.values()) {
-    if (one.model === model) {
-      if (isFree(one, query)) return one;
-    } else if (loose === undefined && isSameModel(one.model, model) && isFree(one, query)) {
-      loose = one;
-    }
-  }
-  return loose;
+function servingOf({ placing, participants }: Room, model: string): readonly Participant[] {
+  return placing.serving.serving(model, participants.values()).participants;
 }
 
 function isFree(one: Participant, query: SelectionQuery): boolean {

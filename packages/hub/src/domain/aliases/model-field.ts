@@ -27,7 +27,8 @@ export function readModelField(room: Room, text: string): ModelField {
 
 /** Whether a participant has this id, or serves a model of this name. */
 function isKnown({ participants, placing }: Room, name: string): boolean {
-  return participants.has(name) || placing.serving.serving(name, participants.values()).length > 0;
+  if (participants.has(name)) return true;
+  return placing.serving.serving(name, participants.values()).participants.length > 0;
 }
 
 type Refused = Extract<Selection, { kind: "refused" }>;

@@ -52,6 +52,7 @@ const levels: Readonly<Record<Features[keyof Features], Level>> = {
 };
 
 const all = -1;
+export const everyAbility: Abilities = [all, all, all, all];
 /** Nothing is known of the features. */
 export const unknownAbilities: Abilities = [all, all, 0, 0];
 
@@ -63,4 +64,9 @@ export function abilitiesOf(features: Features): Abilities {
     return having.reduce((bits, name) => bits | featureBits[name], 0);
   };
   return [all, bitsFrom(1), bitsFrom(2), bitsFrom(3)];
+}
+
+/** What both have. */
+export function commonOf(one: Abilities, other: Abilities): Abilities {
+  return [one[0] & other[0], one[1] & other[1], one[2] & other[2], one[3] & other[3]];
 }

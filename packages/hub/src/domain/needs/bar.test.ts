@@ -92,3 +92,36 @@ test("a request that every candidate can serve is not looked at", () => {
   const query = plainQuery(parseSelector("m"), "", () => 0, undefined, demand);
   expect(selectParticipant(aRoom(one), query)).toEqual({ kind: "selected", participant: one });
 });
+
+test("a change of what is known of a model counts for the next request", () => {
+  const small = aParticipant({ id: "small", model: "m" });
+  const large = aParticipant({ id: "large", model: "m" });
+  const room = aRoom(small, large);
+  const long = { ...noDemand, mostTokens: 5_000, leastTokens: () => 5_000 };
+  const select = () =>
+    selectParticipant(
+      room,
+      plainQuery(parseSelector("model:m"), "", () => 0, undefined, long),
+    );
+  expect(select()).toEqual({ kind: "selected", participant: small });
+  small.declaredContext = 4_096;
+  updateFacts(small);
+  expect(select()).toEqual({ kind: "selected", participant: large });
+});
+
+test("a room's thousandth participant makes no request look at all of them", () => {
+  const many = Array.from({ length: 1_000 }, (_, index) =>
+    aParticipant({ id: `p${index}`, model: "m" }),
+  );
+  const room = aRoom(...many);
+  const demand = { ...noDemand, mostTokens: 100, uses: 1 };
+  const query = plainQuery(parseSelector("model:m"), "", () => 0, undefined, demand);
+  selectParticipant(room, query);
+  let reads = 0;
+  for (const one of many) {
+    const { learned } = one;
+    Object.defineProperty(one, "learned", { get: () => (reads++, learned) });
+  }
+  selectParticipant(room, query);
+  expect(reads).toBeLessThan(20);
+});

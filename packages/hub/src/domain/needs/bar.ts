@@ -4,6 +4,7 @@ import { canServe, tokensFor } from "./can-serve.ts";
 import { expireRefused } from "./model-facts.ts";
 import type { Level } from "./abilities.ts";
 import type { Participant } from "../participant.ts";
+import { type Serving, servingOf } from "../placement/serving-index.ts";
 import { isAwaited, isRoutable } from "../readiness.ts";
 import type { Room } from "../room.ts";
 import { isLeftToOthers, type SelectionQuery, type Selector } from "../selection-query.ts";
@@ -37,19 +38,15 @@ function isKnownElsewhere(room: Room, query: SelectionQuery): boolean {
 /** Whether the request may be too long for a participant that it could go to. */
 export function isTight(room: Room, { selector, demand, only }: SelectionQuery): boolean {
   if (only !== undefined) return false;
-  for (const one of candidatesOf(room, selector)) {
-    if (tokensFor(one, demand) < demand.mostTokens) return true;
-  }
-  return false;
+  const { participants, leastTokens } = candidatesOf(room, selector);
+  const { mostTokens, outputTokens } = demand;
+  if (leastTokens - outputTokens >= mostTokens) return false;
+  return participants.some((one) => tokensFor(one, demand) < mostTokens);
 }
 
 /** Whether there are candidates that lack, or may lack, a feature that it uses. */
-function isMixed(room: Room, { selector, demand }: SelectionQuery, top: Level): boolean {
-  if (demand.uses === 0) return false;
-  for (const one of candidatesOf(room, selector)) {
-    if ((demand.uses & ~one.learned.abilities[top]) !== 0) return true;
-  }
-  return false;
+function isMixed(room: Room, { selector, demand: { uses } }: SelectionQuery, top: Level): boolean {
+  return (uses & ~candidatesOf(room, selector).abilities[top]) !== 0;
 }
 
 function barOf(room: Room, query: SelectionQuery, tokens: number, top: Level): Bar {
@@ -57,7 +54,7 @@ function barOf(room: Room, query: SelectionQuery, tokens: number, top: Level): B
   const isLeft = isLeftToOthers(room, query);
   let best: Level | undefined;
   let largest = Number.NEGATIVE_INFINITY;
-  for (const one of candidatesOf(room, selector)) {
+  for (const one of candidatesOf(room, selector).participants) {
     expireRefused(one, nowMs());
     if (isLeft && one.isStandIn) continue;
     if (!canServe(one, query) || !(isRoutable(one, nowMs) || isAwaited(one, nowMs))) continue;
@@ -79,10 +76,10 @@ function levelOf({ learned }: Participant, { uses }: Demand, top: Level): Level 
   return level;
 }
 
-function candidatesOf({ participants, placing }: Room, selector: Selector): Iterable<Participant> {
-  if (selector.kind === "any") return participants.values();
+function candidatesOf({ participants, placing }: Room, selector: Selector): Serving {
+  if (selector.kind === "any") return placing.serving.all(participants.values());
   const name = selector.kind === "model" ? selector.model : selector.name;
   const serving = placing.serving.serving(name, participants.values());
   const named = selector.kind === "name" ? participants.get(name) : undefined;
-  return named === undefined ? serving : [named, ...serving];
+  return named === undefined ? serving : servingOf([named, ...serving.participants]);
 }

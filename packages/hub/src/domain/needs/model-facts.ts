@@ -5,6 +5,7 @@ import type { Participant } from "../participant.ts";
 /** Called after a change of what is reported, declared, measured or learned of a participant's model. */
 export function updateFacts(participant: Participant): void {
   const { learned, declaredContext } = participant;
+  const { usableTokens, abilities } = learned;
   const { context } = learned.facts;
   learned.context = smaller(
     smaller(context, declaredContext, "declared"),
@@ -16,6 +17,8 @@ export function updateFacts(participant: Participant): void {
   learned.features = refined(learned.facts.features, learned.measured);
   learned.abilities =
     learned.features === undefined ? unknownAbilities : abilitiesOf(learned.features);
+  const hasOther = learned.abilities.some((bits, level) => bits !== abilities[level]);
+  if (hasOther || learned.usableTokens !== usableTokens) learned.index?.invalidate();
 }
 
 /** What requests have shown counts more than what is reported of the model, or of its program. */

@@ -1,29 +1,58 @@
 import { withoutLatest } from "@roomhub/protocol";
+import { type Abilities, commonOf, everyAbility } from "../needs/abilities.ts";
 import type { Participant } from "../participant.ts";
 
-const none: readonly Participant[] = [];
+/** The participants that serve a model, and what they have in common. */
+export interface Serving {
+  /** by a model's name those of exactly that name first, then those that differ by a `:latest` tag, each in join order */
+  readonly participants: readonly Participant[];
+  /** the smallest of their contexts; infinite when none is known */
+  readonly leastTokens: number;
+  /** what all of them have */
+  readonly abilities: Abilities;
+}
+
+const none: Serving = {
+  participants: [],
+  leastTokens: Number.POSITIVE_INFINITY,
+  abilities: everyAbility,
+};
 
 /**
- * The participants of a room by model, so that a request for a model looks only at participants that serve it. Built
- * when needed, and again after a change.
+ * The participants of a room by model, so that a request for a model costs the same however many serve it. Built when
+ * needed, and again after a change.
  */
 export class ServingIndex {
-  #byModel: Map<string, Participant[]> | undefined;
+  #byName: Map<string, Participant[]> | undefined;
+  readonly #byModel = new Map<string, Serving>();
+  #all: Serving | undefined;
 
-  /** A participant joined, left, or serves another model. */
+  /** A participant joined, left, serves another model, or its model was found to be different. */
   invalidate(): void {
-    this.#byModel = undefined;
+    this.#byName = undefined;
+    this.#byModel.clear();
+    this.#all = undefined;
   }
 
-  /** The participants that serve a model: the exact name first, then names that differ by a `:latest` tag. */
-  serving(model: string, participants: Iterable<Participant>): readonly Participant[] {
-    this.#byModel ??= byModel(participants);
-    const all = this.#byModel.get(withoutLatest(model)) ?? none;
-    return all.every((one) => one.model === model) ? all : exactFirst(all, model);
+  /** All participants of the room, in join order. */
+  all(participants: Iterable<Participant>): Serving {
+    this.#all ??= servingOf([...participants]);
+    return this.#all;
+  }
+
+  serving(model: string, participants: Iterable<Participant>): Serving {
+    this.#byName ??= byName(participants);
+    const known = this.#byModel.get(model);
+    if (known !== undefined) return known;
+    const all = this.#byName.get(withoutLatest(model));
+    if (all === undefined) return none;
+    const serving = servingOf(exactFirst(all, model));
+    this.#byModel.set(model, serving);
+    return serving;
   }
 }
 
-function byModel(participants: Iterable<Participant>): Map<string, Participant[]> {
+function byName(participants: Iterable<Participant>): Map<string, Participant[]> {
   const index = new Map<string, Participant[]>();
   for (const participant of participants) {
     const name = withoutLatest(participant.model);
@@ -32,6 +61,15 @@ function byModel(participants: Iterable<Participant>): Map<string, Participant[]
     else known.push(participant);
   }
   return index;
+}
+
+export function servingOf(participants: readonly Participant[]): Serving {
+  let { leastTokens, abilities } = none;
+  for (const { learned } of participants) {
+    leastTokens = Math.min(leastTokens, learned.usableTokens);
+    abilities = commonOf(abilities, learned.abilities);
+  }
+  return { participants, leastTokens, abilities };
 }
 
 /** Each in join order. */

@@ -57,7 +57,7 @@ export class SpareSlots {
   #slotsOf(model: string): Pick<Machine, "batch" | "limit"> {
     const { placing, participants } = this.#room;
     const slots = { batch: 0, limit: 0 };
-    for (const one of placing.serving.serving(model, participants.values())) {
+    for (const one of placing.serving.serving(model, participants.values()).participants) {
       if (!isRoutable(one, this.#nowMs)) continue;
       slots.batch += one.load.batch;
       slots.limit += one.load.limit;
