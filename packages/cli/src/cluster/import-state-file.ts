@@ -1,4 +1,4 @@
-import type { ClusterDirectory, ImportedRoom, StoredRoom } from "@roomhub/hub";
+import type { ImportedRoom, StoredRoom } from "@roomhub/hub";
 import type { CliContext } from "../context.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
@@ -30,7 +30,8 @@ export async function importStateFile(
   const done: ImportedRoom[] = [];
   let failure: unknown;
   try {
-    await directory.open(unheard);
+    // Each room is read and written by itself: what changes meanwhile is of no interest.
+    await directory.open(undefined);
     for await (const room of context.importRooms(directory, rooms)) done.push(room);
   } catch (error) {
     failure = error;
@@ -60,15 +61,6 @@ async function roomsOf(context: CliContext, path: string): Promise<StoredRoom[]>
     throw new CommandError(`No room was imported: ${path} cannot be used: ${reasonOf(error)}`);
   }
 }
-
-/** What changes meanwhile is of no interest: each room is read and written by itself. */
-const unheard: Parameters<ClusterDirectory["open"]>[0] = {
-  roomChanged() {},
-  homeChanged() {},
-  registrationsLost() {},
-  hubSeen() {},
-  stateChanged() {},
-};
 
 function print(context: CliContext, rooms: readonly ImportedRoom[], isJson: boolean): void {
   if (isJson) return writeJson(context.stdout, { rooms });

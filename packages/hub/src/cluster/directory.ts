@@ -66,6 +66,17 @@ export interface StoredEntry {
   revision: number;
 }
 
+/** The texts of one kind, by key. */
+export interface EntryStore {
+  /** @param expectedRevision - undefined for whatever it is @returns undefined when it is another one */
+  put(key: string, text: string, expectedRevision: number | undefined): Promise<number | undefined>;
+  /** @returns false when it is not at that revision */
+  delete(key: string, expectedRevision: number | undefined): Promise<boolean>;
+  read(key: string): Promise<{ text: string; revision: number } | undefined>;
+  /** Of all entries whose key begins with this one and a dot. */
+  list(key: string): Promise<string[]>;
+}
+
 /**
  * What all hubs of a cluster know: rooms, their homes, and hubs. Changes are
  * compare-and-set: of two hubs that change the same entry at once, one wins, and the other learns it. Registrations alone
@@ -82,44 +93,30 @@ export abstract class ClusterDirectory {
   /** undefined until the hub announced itself */
   protected own: HubIdentity | undefined;
   #presence: (() => HubPresence) | undefined;
-  /** revisions of the entries that exist, as last seen, by key */
-  readonly #known: Record<WatchedKind, Map<string, number>> = {
+  /** the entries that exist, as last seen, by key */
+  protected readonly known: Record<WatchedKind, Map<string, { text: string; revision: number }>> = {
     rooms: new Map(),
     hubs: new Map(),
     homes: new Map(),
   };
 
   /**
-   * Connects and reports all entries. Resolves when the listener has seen all of them. From then on it reconnects by
+   * Connects and reports all entries. Resolves when the listener, if there is one, has seen all of them. From then on it reconnects by
    * itself, with full jitter up to 5 s, and reports what changed in between.
    *
    * @throws DirectoryUnavailable when the first connection fails
    */
-  abstract open(listener: DirectoryListener): Promise<void>;
+  abstract open(listener: DirectoryListener | undefined): Promise<void>;
   /** Never rejects. The listener is not called any more. */
   abstract close(): Promise<void>;
   protected abstract warn(message: string): void;
   /** Stores the {@link nextBeat} if there is one, and the directory is up. */
   protected abstract beat(): void;
-  /** @param expectedRevision - undefined for whatever it is */
-  protected abstract put(
+  /** What is stored of one kind. @throws DirectoryUnavailable also when it is lost while `work` runs */
+  protected abstract reach<Result>(
     kind: EntryKind,
-    key: string,
-    text: string,
-    expectedRevision: number | undefined,
-  ): Promise<number | undefined>;
-  /** @param expectedRevision - undefined for whatever it is */
-  protected abstract delete(
-    kind: EntryKind,
-    key: string,
-    expectedRevision: number | undefined,
-  ): Promise<boolean>;
-  protected abstract read(
-    kind: EntryKind,
-    key: string,
-  ): Promise<{ text: string; revision: number } | undefined>;
-  /** The texts of all entries whose key begins with this one and a dot. */
-  protected abstract list(kind: EntryKind, key: string): Promise<string[]>;
+    work: (store: EntryStore) => Promise<Result>,
+  ): Promise<Result>;
 
   /** false while changes cannot be made or are not seen */
   get isUp(): boolean {
@@ -143,12 +140,13 @@ export abstract class ClusterDirectory {
    * @throws HubError when the entry is larger than an entry may be
    */
   async putRoom(room: StoredRoom, expectedRevision: number): Promise<number | undefined> {
-    return this.put("rooms", encodeKey(room.code), encodeRoomEntry(room), expectedRevision);
+    const [key, text] = [encodeKey(room.code), encodeRoomEntry(room)];
+    return this.reach("rooms", (rooms) => rooms.put(key, text, expectedRevision));
   }
 
   /** @returns false when the entry is not at that revision. @throws DirectoryUnavailable */
   async deleteRoom(code: string, expectedRevision: number): Promise<boolean> {
-    return this.delete("rooms", encodeKey(code), expectedRevision);
+    return this.reach("rooms", (rooms) => rooms.delete(encodeKey(code), expectedRevision));
   }
 
   /** What is stored now; where it is news, the listener gets it first. @throws DirectoryUnavailable */
@@ -159,12 +157,13 @@ export abstract class ClusterDirectory {
 
   /** As {@link putRoom}. */
   async putHome(code: string, home: Home, expectedRevision: number): Promise<number | undefined> {
-    return this.put("homes", encodeKey(code), encodeHome(home), expectedRevision);
+    const [key, text] = [encodeKey(code), encodeHome(home)];
+    return this.reach("homes", (homes) => homes.put(key, text, expectedRevision));
   }
 
   /** As {@link deleteRoom}. */
   async deleteHome(code: string, expectedRevision: number): Promise<boolean> {
-    return this.delete("homes", encodeKey(code), expectedRevision);
+    return this.reach("homes", (homes) => homes.delete(encodeKey(code), expectedRevision));
   }
 
   /** As {@link readRoom}; what cannot be read is warned about and counts as none. */
@@ -182,17 +181,18 @@ export abstract class ClusterDirectory {
    */
   async putRegistration(registration: StoredRegistration): Promise<void> {
     const key = encodeKey(registration.roomCode, registration.id);
-    await this.put("registrations", key, encodeRegistrationEntry(registration), undefined);
+    const text = encodeRegistrationEntry(registration);
+    await this.reach("registrations", (all) => all.put(key, text, undefined));
   }
 
   /** Also when there is none. @throws DirectoryUnavailable */
   async deleteRegistration(roomCode: string, id: string): Promise<void> {
-    await this.delete("registrations", encodeKey(roomCode, id), undefined);
+    await this.reach("registrations", (all) => all.delete(encodeKey(roomCode, id), undefined));
   }
 
   /** Those of a room, without the ones that cannot be read, which are warned about. @throws DirectoryUnavailable */
   async readRegistrations(roomCode: string): Promise<StoredRegistration[]> {
-    const texts = await this.list("registrations", encodeKey(roomCode));
+    const texts = await this.reach("registrations", (all) => all.list(encodeKey(roomCode)));
     const read = (text: string) =>
       this.#readable("registrations", () => decodeRegistrationEntry(text));
     return texts.map(read).filter((registration) => registration !== undefined);
@@ -208,11 +208,11 @@ export abstract class ClusterDirectory {
    * revisions of each key.
    */
   protected changed(kind: WatchedKind, { key, text, revision }: StoredEntry): void {
-    const known = this.#known[kind];
-    const last = known.get(key) ?? 0;
+    const known = this.known[kind];
+    const last = known.get(key)?.revision ?? 0;
     if (revision <= last) return;
     if (text === undefined) known.delete(key);
-    else known.set(key, revision);
+    else known.set(key, { text, revision });
     // A deletion is news only where the entry was known.
     if (text !== undefined || last > 0) this.#report(kind, key, text, revision);
   }
@@ -222,8 +222,8 @@ export abstract class ClusterDirectory {
    * elsewhere.
    */
   protected onlyThese(kind: WatchedKind, keys: ReadonlySet<string>): void {
-    const known = this.#known[kind];
-    for (const [key, revision] of known) {
+    const known = this.known[kind];
+    for (const [key, { revision }] of known) {
       if (keys.has(key)) continue;
       known.delete(key);
       if (kind !== "hubs") this.#report(kind, key, undefined, revision);
@@ -232,7 +232,7 @@ export abstract class ClusterDirectory {
 
   /** What was read counts as reported: so that its deletion is, too. */
   async #readNow(kind: WatchedKind, key: string) {
-    const entry = await this.read(kind, key);
+    const entry = await this.reach(kind, (all) => all.read(key));
     if (entry !== undefined) this.changed(kind, { key, ...entry });
     return entry;
   }

@@ -2,6 +2,7 @@ import {
   ClusterDirectory,
   DirectoryUnavailable,
   type DirectoryListener,
+  type EntryStore,
   PRESENCE_INTERVAL_MS,
   type StoredEntry,
 } from "./directory.ts";
@@ -112,7 +113,7 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
     };
   }
 
-  async open(listener: DirectoryListener): Promise<void> {
+  async open(listener: DirectoryListener | undefined): Promise<void> {
     this.#refuseWhenCutOff();
     this.listener = listener;
     this.#stopBeats = this.#options.every(PRESENCE_INTERVAL_MS, () => this.beat());
@@ -142,7 +143,7 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
 
   heal(): void {
     this.#isCutOff = false;
-    const isOpened = this.listener !== undefined && this.#onOpenFailed === undefined;
+    const isOpened = this.#stopBeats !== undefined && this.#onOpenFailed === undefined;
     if (isOpened && !this.#isClosed && !this.isUp) this.#connect(() => {});
   }
 
@@ -201,42 +202,32 @@ class DirectoryInMemory extends ClusterDirectory implements MemoryDirectory, Wat
     this.#options.onWarning(message);
   }
 
-  protected override async put(
+  protected override async reach<Result>(
     kind: EntryKind,
-    key: string,
-    text: string,
-    expectedRevision: number | undefined,
-  ): Promise<number | undefined> {
-    return this.#call(() => this.#shared.change(kind, key, text, expectedRevision));
-  }
-
-  protected override async delete(
-    kind: EntryKind,
-    key: string,
-    expectedRevision: number | undefined,
-  ): Promise<boolean> {
-    const change = () => this.#shared.change(kind, key, undefined, expectedRevision);
-    return this.#call(() => (expectedRevision === 0 ? false : change() !== undefined));
-  }
-
-  protected override async read(
-    kind: EntryKind,
-    key: string,
-  ): Promise<{ text: string; revision: number } | undefined> {
-    return this.#call(() => this.#shared.read(kind, key));
-  }
-
-  protected override async list(kind: EntryKind, key: string): Promise<string[]> {
-    const entries = await this.#call(() => this.#shared.list(kind));
-    return entries.filter((entry) => entry.key.startsWith(`${key}.`)).map(({ text }) => text ?? "");
-  }
-
-  async #call<Result>(action: () => Result): Promise<Result> {
-    this.#refuseWhenCutOff();
-    const result = await this.#options.call(action);
-    // The reply was on its way when the network was cut.
-    this.#refuseWhenCutOff();
-    return result;
+    work: (store: EntryStore) => Promise<Result>,
+  ): Promise<Result> {
+    const call = async <Found>(action: () => Found): Promise<Found> => {
+      this.#refuseWhenCutOff();
+      const result = await this.#options.call(action);
+      // The reply was on its way when the network was cut.
+      this.#refuseWhenCutOff();
+      return result;
+    };
+    return work({
+      put: (key, text, expected) => call(() => this.#shared.change(kind, key, text, expected)),
+      delete: (key, expected) =>
+        call(() => {
+          if (expected === 0) return false;
+          return this.#shared.change(kind, key, undefined, expected) !== undefined;
+        }),
+      read: (key) => call(() => this.#shared.read(kind, key)),
+      list: async (key) => {
+        const entries = await call(() => this.#shared.list(kind));
+        return entries
+          .filter((entry) => entry.key.startsWith(`${key}.`))
+          .map(({ text }) => text ?? "");
+      },
+    });
   }
 
   #refuseWhenCutOff(): void {

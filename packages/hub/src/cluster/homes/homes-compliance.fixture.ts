@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type DirectoryLab, Replica } from "../directory-compliance.fixture.ts";
-import { type ClusterDirectory, DirectoryUnavailable } from "../directory.ts";
+import { type ClusterDirectory, DirectoryUnavailable, type EntryStore } from "../directory.ts";
 import { encodeKey } from "../entry-codec.ts";
 import { aRegistration } from "./registration.fixture.ts";
 import type { Home } from "./room-home.ts";
@@ -205,6 +205,6 @@ async function writeText(
   key: string,
   text: string,
 ): Promise<void> {
-  type Writing = { put(kind: string, key: string, text: string, revision: undefined): unknown };
-  await (directory as unknown as Writing).put(kind, key, text, undefined);
+  type Writing = { reach(kind: string, work: (store: EntryStore) => Promise<unknown>): unknown };
+  await (directory as unknown as Writing).reach(kind, (all) => all.put(key, text, undefined));
 }

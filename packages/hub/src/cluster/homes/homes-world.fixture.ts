@@ -64,13 +64,7 @@ export class HomesWorld<Hub extends WorldHub = WorldHub> {
 
   /** Before the first hub. */
   async begin(): Promise<void> {
-    await this.server.open({
-      roomChanged: () => undefined,
-      registrationsLost: () => undefined,
-      homeChanged: () => undefined,
-      hubSeen: () => undefined,
-      stateChanged: () => undefined,
-    });
+    await this.server.open(undefined);
   }
 
   async run(ms: number): Promise<void> {

@@ -1,6 +1,6 @@
 import type { JsMsg, StreamInfo } from "@nats-io/jetstream";
 import type { KV, KvOptions } from "@nats-io/kv";
-import type { StoredEntry } from "../directory.ts";
+import type { EntryStore, StoredEntry } from "../directory.ts";
 import type { NatsClient } from "./nats-connection.ts";
 
 export interface BucketOptions {
@@ -26,7 +26,7 @@ export interface BucketWatcher {
  * A JetStream key-value bucket whose revisions rise even when the bucket is made anew, as a server does that keeps it in
  * memory and restarts: to a sequence of the stream is added when the stream was made.
  */
-export class Bucket {
+export class Bucket implements EntryStore {
   /** ISO text: another time is another stream */
   readonly createdAt: string;
   readonly storage: "file" | "memory";
@@ -72,7 +72,6 @@ export class Bucket {
     return new Bucket(client, bucket, name, status.streamInfo);
   }
 
-  /** @param expectedRevision - undefined for whatever there is */
   async put(
     key: string,
     text: string,
@@ -89,7 +88,6 @@ export class Bucket {
     return revision === undefined ? undefined : revision + this.#base;
   }
 
-  /** @returns false when it is not at that revision */
   async delete(key: string, expectedRevision: number | undefined): Promise<boolean> {
     const sequence = this.#sequence(expectedRevision);
     if (sequence !== undefined && sequence <= 0) return false;

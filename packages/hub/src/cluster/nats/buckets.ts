@@ -46,12 +46,12 @@ export function storageWarning({ storage, copies }: Pick<Bucket, "storage" | "co
   return "NATS has one copy of each room, and does not say whether it is on the disk once it is confirmed: a power cut may take back 2 minutes. Set sync_interval: always in its configuration, or run three servers.";
 }
 
-/** Writes where there is none: of several hubs that write back the same, one does. */
+/** The server lost them, as one does that keeps them in memory and restarts. Writes where there is none: of several hubs that write back the same, one does. */
 export async function writeBack(
   bucket: Bucket,
-  entries: ReadonlyMap<string, string>,
+  entries: ReadonlyMap<string, { text: string }>,
 ): Promise<void> {
-  await Promise.all([...entries].map(([key, text]) => bucket.put(key, text, 0)));
+  await Promise.all([...entries].map(([key, { text }]) => bucket.put(key, text, 0)));
 }
 
 function defaultReplicas({ connection: { info } }: NatsClient): number {

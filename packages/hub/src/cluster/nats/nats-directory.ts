@@ -1,10 +1,11 @@
-import { pause, systemWorld, type World } from "@roomhub/protocol";
+import { pause, systemWorld, type Timer, type World } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { withinMs } from "../../within.ts";
 import {
   ClusterDirectory,
   DirectoryUnavailable,
   type DirectoryListener,
+  type EntryStore,
   PRESENCE_INTERVAL_MS,
   type StoredEntry,
 } from "../directory.ts";
@@ -33,18 +34,9 @@ export interface NatsDirectoryOptions extends NatsAccess {
   world?: World | undefined;
 }
 
-/** What marks a deleted entry. */
-interface Tombstone {
-  kind: WatchedKind;
-  key: string;
-  revision: number;
-  dueMs: number;
-}
-
 const longestRetryMs = 4_000;
 const replayTimeoutMs = 60_000;
-const tombstoneSweepMs = 60_000;
-/** Each hub has so long to see a deletion. One that was cut off longer finds out what is missing when it reads all entries again. */
+/** Each hub has so long to see a deletion before what marks it is removed. One that was cut off longer finds out what is missing when it reads all entries again. */
 const tombstoneKeptMs = 3_600_000;
 /** A client that waits for its server must not keep a hub from stopping. */
 const closeWithinMs = 2_000;
@@ -57,10 +49,7 @@ export class NatsDirectory extends ClusterDirectory {
   readonly #options: NatsDirectoryOptions;
   readonly #prefix: string;
   readonly #world: World;
-  /** as stored, by key: written back when the server lost them, as one does that keeps them in memory and restarts */
-  readonly #rooms = new Map<string, string>();
-  #tombstones: Tombstone[] = [];
-  readonly #stops: (() => void)[] = [];
+  #beats: Timer | undefined;
   /** of calls whose outcome is not known yet */
   readonly #rejects = new Set<(error: Error) => void>();
   #client: NatsClient | undefined;
@@ -80,7 +69,7 @@ export class NatsDirectory extends ClusterDirectory {
     this.#world = options.world ?? systemWorld;
   }
 
-  async open(listener: DirectoryListener): Promise<void> {
+  async open(listener: DirectoryListener | undefined): Promise<void> {
     this.listener = listener;
     this.#client = await connectToNats(this.#options, {
       name: this.#options.name ?? "roomhub",
@@ -94,18 +83,14 @@ export class NatsDirectory extends ClusterDirectory {
       throw asUnavailable(error);
     }
     void this.#followConnection(this.#client);
-    const every = (ms: number, task: () => void) => {
-      const timer = this.#world.unref(this.#world.setInterval(task, ms));
-      this.#stops.push(() => this.#world.clearInterval(timer));
-    };
-    every(PRESENCE_INTERVAL_MS, () => this.beat());
-    every(tombstoneSweepMs, () => void this.#forgetTombstones());
+    const beats = this.#world.setInterval(() => this.beat(), PRESENCE_INTERVAL_MS);
+    this.#beats = this.#world.unref(beats);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const stop of this.#stops) stop();
+    this.#world.clearInterval(this.#beats);
     const buckets = this.#buckets;
     if (this.isUp && buckets !== undefined && this.own !== undefined) {
       const { hubId } = this.own;
@@ -175,13 +160,14 @@ export class NatsDirectory extends ClusterDirectory {
     const opening = openBuckets(client, { prefix: this.#prefix, storage, replicas });
     const buckets = await this.#untilDown(opening);
     const before = this.#buckets;
-    this.#buckets = buckets;
     this.warning = storageWarning(buckets.rooms);
     for (const kind of ENTRY_KINDS) {
       // The server lost the bucket.
       if (before !== undefined && before[kind].createdAt !== buckets[kind].createdAt)
         await this.#writeBack(kind, buckets[kind]);
     }
+    // Not before: what fails here is done at the next attempt.
+    this.#buckets = buckets;
     await Promise.all(
       WATCHED_KINDS.map((kind) => this.#untilDown(this.#watch(kind, buckets[kind], round))),
     );
@@ -195,7 +181,7 @@ export class NatsDirectory extends ClusterDirectory {
   /** The homes of rooms, and with them the registrations, are written by the hubs that are at home there. */
   async #writeBack(kind: EntryKind, bucket: Bucket): Promise<void> {
     if (kind === "registrations") this.listener?.registrationsLost();
-    else if (kind === "rooms") await this.#untilDown(writeBack(bucket, this.#rooms));
+    else if (kind === "rooms") await this.#untilDown(writeBack(bucket, this.known.rooms));
   }
 
   /** Resolves once all entries of the bucket were reported. */
@@ -209,7 +195,7 @@ export class NatsDirectory extends ClusterDirectory {
     const stop = await bucket.watch({
       entry: (entry) => {
         if (round !== this.#round) return;
-        this.#note(kind, entry);
+        this.#noteDeletion(kind, entry);
         this.changed(kind, entry);
       },
       replayed: (keys) => {
@@ -230,13 +216,15 @@ export class NatsDirectory extends ClusterDirectory {
     await promise;
   }
 
-  #note(kind: WatchedKind, { key, text, revision }: StoredEntry): void {
-    if (kind === "rooms" && text === undefined) this.#rooms.delete(key);
-    else if (kind === "rooms" && text !== undefined) this.#rooms.set(key, text);
-    // Those of hubs are removed by the server, the others by whichever hub is first.
+  /** Those of hubs are removed by the server, the others by whichever hub is first. */
+  #noteDeletion(kind: WatchedKind, { key, text, revision }: StoredEntry): void {
     if (text !== undefined || kind === "hubs") return;
-    const dueMs = this.#world.monotonicMs() + tombstoneKeptMs * (1 + this.#world.random());
-    this.#tombstones.push({ kind, key, revision, dueMs });
+    const forget = () => {
+      // Otherwise it stays until all entries are read again.
+      if (this.isUp) this.#buckets?.[kind].forget(key, revision).catch(() => {});
+    };
+    const keptMs = tombstoneKeptMs * (1 + this.#world.random());
+    this.#world.unref(this.#world.setTimeout(forget, keptMs));
   }
 
   protected override beat(): void {
@@ -257,53 +245,16 @@ export class NatsDirectory extends ClusterDirectory {
     this.#lastWarning = message;
   }
 
-  async #forgetTombstones(): Promise<void> {
-    const buckets = this.#buckets;
-    if (buckets === undefined || !this.isUp) return;
-    const nowMs = this.#world.monotonicMs();
-    const due = this.#tombstones.filter(({ dueMs }) => dueMs <= nowMs);
-    this.#tombstones = this.#tombstones.filter(({ dueMs }) => dueMs > nowMs);
-    for (const { kind, key, revision } of due) {
-      // It stays until the next start of a hub.
-      await buckets[kind].forget(key, revision).catch(() => {});
-    }
-  }
-
-  protected override async put(
+  protected override async reach<Result>(
     kind: EntryKind,
-    key: string,
-    text: string,
-    expectedRevision: number | undefined,
-  ): Promise<number | undefined> {
-    return this.#call((buckets) => buckets[kind].put(key, text, expectedRevision));
-  }
-
-  protected override async delete(
-    kind: EntryKind,
-    key: string,
-    expectedRevision: number | undefined,
-  ): Promise<boolean> {
-    return this.#call((buckets) => buckets[kind].delete(key, expectedRevision));
-  }
-
-  protected override read(
-    kind: EntryKind,
-    key: string,
-  ): Promise<{ text: string; revision: number } | undefined> {
-    return this.#call((buckets) => buckets[kind].read(key));
-  }
-
-  protected override list(kind: EntryKind, key: string): Promise<string[]> {
-    return this.#call((buckets) => buckets[kind].list(key));
-  }
-
-  async #call<Result>(work: (buckets: Buckets) => Promise<Result>): Promise<Result> {
+    work: (store: EntryStore) => Promise<Result>,
+  ): Promise<Result> {
     if (this.#isClosed) throw new DirectoryUnavailable("the directory is closed");
     const buckets = this.#buckets;
     if (!this.isUp || buckets === undefined)
       throw new DirectoryUnavailable("the directory cannot be reached");
     try {
-      return await this.#untilDown(work(buckets));
+      return await this.#untilDown(work(buckets[kind]));
     } catch (error) {
       throw asUnavailable(error);
     }
