@@ -4,8 +4,7 @@ import type { Log } from "../../log.ts";
 import { withinMs } from "../../within.ts";
 import type { ClusterDirectory } from "../directory.ts";
 import type { HubPresence, HubUrls } from "./hub-presence.ts";
-import { Hubs } from "./hubs.ts";
-import { HubIdTaken, Namesake } from "./namesake.ts";
+import { Hubs, SILENCE_MS } from "./hubs.ts";
 
 /** What this hub says of itself that changes. */
 type OwnFacts = Pick<HubPresence, "version" | "participants" | "isDraining">;
@@ -32,12 +31,29 @@ export interface RollCallOptions {
 
 /** A process that runs under the id of a hub that starts says so at once. */
 const answerMs = 1_000;
+/** While another hub has this one's id, that is repeated this often. */
+const repeatMs = 10 * 60_000;
+
+/** Another process runs under the id of this hub, which therefore does not start. */
+class HubIdTaken extends Error {
+  override readonly name = "HubIdTaken";
+
+  constructor(own: HubUrls, other: HubPresence) {
+    const since = new Date(other.startedAt).toISOString();
+    super(
+      `A hub running since ${since} has the id of this one: it is reached at ${placesOf(other)}, this one at ${placesOf(own)}.`,
+    );
+  }
+}
+
+function placesOf({ advertiseUrl, linkUrl }: HubUrls): string {
+  return linkUrl === advertiseUrl ? advertiseUrl : `${advertiseUrl} (by other hubs at ${linkUrl})`;
+}
 
 /** Which hubs there are: what this one says of itself, what the others say, and which of them are dead. */
 export class RollCall {
   readonly hubs: Hubs;
   readonly #options: RollCallOptions;
-  readonly #namesake: Namesake;
   #urls: HubUrls = { advertiseUrl: "", linkUrl: "" };
   #stage: "silent" | "starting" | "announced" = "silent";
   #beat = 0;
@@ -45,11 +61,13 @@ export class RollCall {
   #before: HubPresence | undefined;
   #onAnswer: (presence: HubPresence) => void = () => {};
   #answers: string | undefined;
+  /** when another hub under this one's id was heard of, and when that was said: both started at the same moment, or could not hear each other */
+  #namesakeMs = Number.NEGATIVE_INFINITY;
+  #warnedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: RollCallOptions) {
     this.#options = options;
     this.hubs = new Hubs(options.self);
-    this.#namesake = new Namesake(options.log);
   }
 
   /** undefined before {@link announce} */
@@ -133,11 +151,11 @@ export class RollCall {
         ...because(isOpen ? undefined : links.problemOf(hubId)),
       };
     });
-    const more = {
-      ...because(this.#namesake.problem(world.monotonicMs())),
-      ...(warning && { warning }),
-    };
-    return [{ ...own, ...more }, ...others];
+    const hasNamesake = world.monotonicMs() - this.#namesakeMs <= SILENCE_MS;
+    const problem = hasNamesake
+      ? "another hub has the same id: give each an --advertise URL of its own"
+      : undefined;
+    return [{ ...own, ...because(problem), ...(warning && { warning }) }, ...others];
   }
 
   /** Where the hubs of the cluster take participants, this one first. At most 16. */
@@ -158,8 +176,20 @@ export class RollCall {
       this.#answers = bootId;
       this.announceNow();
     } else if (!isDraining && !facts().isDraining) {
-      this.#namesake.heard(presence, world.monotonicMs());
+      this.#namesakeMs = world.monotonicMs();
+      this.#warnOfNamesake(presence);
     }
+  }
+
+  /** Without the warning requests would get to the wrong one of the two, now and then, for no visible reason. */
+  #warnOfNamesake({ hubId, linkUrl: url, startedAt }: HubPresence): void {
+    if (this.#namesakeMs - this.#warnedMs < repeatMs) return;
+    this.#warnedMs = this.#namesakeMs;
+    this.#options.log.warn(
+      "another hub has the id of this one, because both are reached at the same URL: requests and participants " +
+        "get to the wrong one of them. Stop one, or give each an --advertise URL of its own",
+      { hubId, url, otherStartedAt: new Date(startedAt).toISOString() },
+    );
   }
 
   #say(stage: "starting" | "announced", urls = this.#urls): void {
