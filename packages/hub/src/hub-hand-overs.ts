@@ -1,4 +1,6 @@
 import { type FailurePayload, isLoopbackHost, timeoutSignal, type World } from "@roomhub/protocol";
+import { classifyAddress } from "@roomhub/provider";
+import { isIP } from "node:net";
 import type { ClusterDirectory } from "./cluster/directory.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { Offer } from "./cluster/homes/room-home.ts";
@@ -175,12 +177,9 @@ export class HandOvers {
   }
 }
 
-/** Private addresses by RFC 1918, RFC 4193 and RFC 3927; of a name, only resolving it would say. */
+/** Of a name, only resolving it would say. */
 function isPublic(host: string): boolean {
-  return (
-    !isLoopbackHost(host) &&
-    !/^(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.|^\[f[cde]|\.local$/i.test(
-      host,
-    )
-  );
+  const address = host.replace(/^\[|\]$/g, "");
+  if (isIP(address) !== 0) return classifyAddress(address) === "public";
+  return !isLoopbackHost(host) && !host.endsWith(".local");
 }

@@ -158,7 +158,7 @@ export interface Withheld {
 }
 
 /** What has to come from a participant that was registered before its room was here. */
-interface Returning extends Withheld {
+export interface Returning extends Withheld {
   /** It has sent a heartbeat and not dialled yet. */
   readonly isHeard?: true;
 }

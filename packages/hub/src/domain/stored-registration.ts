@@ -21,39 +21,22 @@ export function storedRegistrationOf(
   participant: Participant,
   { hasAuthHeaders, computer, storedAt }: StoredFacts,
 ): StoredRegistration {
+  const { key: _key, learned: _learned, load: _load, paths, presence, ...registered } = participant;
+  const { machineDigest, registrant, ...declared } = registered;
   const { instructions, ...config } = participant.config;
-  const { registrant } = participant;
-  const { returning } = participant.presence;
+  const { returning } = presence;
   return {
-    roomCode: participant.roomCode,
-    id: participant.id,
-    nickname: participant.nickname,
-    model: participant.model,
-    endpoint: participant.endpoint,
-    baseUrl: participant.baseUrl,
-    endpointOrigin: participant.endpointOrigin,
-    specs: participant.specs,
+    ...declared,
     config,
-    declaredCapabilities: participant.declaredCapabilities,
-    isTunnelOnly: participant.isTunnelOnly,
-    liveness: participant.liveness,
-    declaredContext: participant.declaredContext,
-    isStandIn: participant.isStandIn,
-    only: participant.only,
-    batches: participant.batches,
     registrant: { ...registrant, computer: undefined },
-    tokenDigest: participant.tokenDigest,
-    clientKeyDigest: participant.clientKeyDigest,
-    agentId: participant.agentId,
-    keyId: participant.keyId,
     has: {
       authHeaders: hasAuthHeaders || returning?.authHeaders === true,
       instructions: instructions !== undefined || returning?.instructions === true,
-      machineSecret: participant.machineDigest !== undefined || returning?.machineSecret === true,
+      machineSecret: machineDigest !== undefined || returning?.machineSecret === true,
     },
     computer: registrant.computer ?? computer,
-    ownerAddress: participant.paths.ownerAddress,
-    joinedAt: participant.presence.joinedAt,
+    ownerAddress: paths.ownerAddress,
+    joinedAt: presence.joinedAt,
     storedAt,
   };
 }
