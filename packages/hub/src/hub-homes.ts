@@ -8,7 +8,7 @@ import { RollCall } from "./cluster/hubs/roll-call.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
 import type { HubWideWatch } from "./events/bus.ts";
 import type { RoomEvent } from "./events/emit.ts";
-import type { HopNote } from "./hop/control.ts";
+import type { HopNote } from "./hop/outbox.ts";
 import type { HopTarget } from "./hop/dial.ts";
 import { Hops } from "./hop/hops.ts";
 import type { FlushingResponses } from "./http/flushing-responses.ts";
@@ -17,7 +17,11 @@ import { Deliveries } from "./http/hops/deliveries.ts";
 import type { EntryPlacesDeps } from "./http/hops/entry-places.ts";
 import { EventsElsewhere } from "./http/hops/events-elsewhere.ts";
 import { encodeHopFacts, factsOfHub } from "./http/hops/hop-facts.ts";
-import { type OtherHubs, roomsElsewhere } from "./http/hops/rooms-elsewhere.ts";
+import {
+  type OtherHubs,
+  type RoomsElsewhere,
+  roomsElsewhere,
+} from "./http/hops/rooms-elsewhere.ts";
 import { HandOvers, type HandOverParts } from "./hub-hand-overs.ts";
 import { HubPlaces } from "./hub-places.ts";
 import { ClusterRooms, type ClusterRoomsParts } from "./hub-rooms.ts";
@@ -48,7 +52,7 @@ export interface HomesParts
 }
 
 /** This hub's part in its cluster: which hubs there are, which rooms have their home here, and the way to the others. */
-export class HubHomes {
+export class HubHomes implements FrontCluster {
   readonly self: HubIdentity;
   readonly hops: Hops;
   readonly roll: RollCall;
@@ -173,18 +177,9 @@ export class HubHomes {
     void this.rooms.registrations.renew();
   }
 
-  /** What the front needs of it. */
-  front(): FrontCluster {
-    return {
-      catchUpRoom: (code) => this.rooms.catchUp(code),
-      homeEpoch: (code) => this.homes.epochHere(code),
-      sawEpoch: (code, epoch) => this.homes.sawEpoch(code, epoch),
-      accept: (request, socket, head) => this.hops.accept(request, socket, head),
-      roomsElsewhere: () => roomsElsewhere(this.#others),
-      listHubs: () => this.roll.list(),
-      advertisedUrls: () => this.roll.advertisedUrls(),
-      advertiseUrl: () => this.roll.ownUrl,
-    };
+  /** The rooms whose homes are at other hubs. Never rejects. */
+  roomsElsewhere(): Promise<RoomsElsewhere> {
+    return roomsElsewhere(this.#others);
   }
 
   /**

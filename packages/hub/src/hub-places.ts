@@ -62,7 +62,7 @@ export class HubPlaces {
         const hubId = peerOf(request.socket)?.hubId;
         if (hubId === undefined) return;
         homes.requestEntered(code, hubId);
-        handOvers.events.piped(this.piped.requestIdOf(request), hubId);
+        handOvers.events.piped(this.piped.factsOf(request).requestId, hubId);
       },
     });
   }
@@ -89,10 +89,10 @@ export class HubPlaces {
     return this.#entries.some((one) => one.isPiping(connection));
   }
 
-  #entry(peers: PeerReader, tell: EntryPlacesDeps["pipes"]["tell"]): EntryPlaces {
+  #entry(peers: PeerReader, tell: EntryPlacesDeps["tell"]): EntryPlaces {
     const { parts, hops, homes, self, roll, handOvers } = this.#options;
     const entry = new EntryPlaces({
-      ...{ ...parts, self, homes },
+      ...{ ...parts, self, homes, hops, tell },
       pause: (ms) => pause(parts.world, ms),
       hubOfSession: (session) => this.#hubOfSession(session),
       urlOf: (hubId) => roll.hubs.get(hubId)?.advertiseUrl,
@@ -100,12 +100,6 @@ export class HubPlaces {
         const timestamp = new Date(parts.world.wallMs()).toISOString();
         handOvers.events.lost({ name: "llm.error", timestamp, ...end }, from);
       },
-      pipes: {
-        open: (request, response, body) => hops.open(request, response, body),
-        pipeUpgrade: (arriving, home, facts) => hops.pipeUpgrade(arriving, home, facts),
-        tell,
-      },
-      entered: (code) => homes.requestEntered(code, self.hubId),
       peers,
     });
     this.#entries.push(entry);

@@ -331,7 +331,7 @@ function createHttp(
     holderOf: (session) => sessions.holderOf(session),
     requiresTls: options.tls?.only === true,
     sharedUrl: () => life.listening && options.sharedUrl?.(life.listening.port),
-    cluster: homes?.front(),
+    cluster: homes,
     places: homes?.places.entry(peers),
     piped: undefined,
   };

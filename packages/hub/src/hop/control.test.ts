@@ -1,7 +1,8 @@
 import { systemWorld } from "@roomhub/protocol";
 import { type Duplex, duplexPair } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { ControlSockets, type HopNote } from "./control.ts";
+import { ControlSockets } from "./control.ts";
+import type { HopNote } from "./outbox.ts";
 import type { HopTarget } from "./dial.ts";
 import { ada, bob } from "./hop.fixture.ts";
 

@@ -3,18 +3,7 @@ import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
 import { closeSoon } from "./close-soon.ts";
 import type { HopDialler, HopTarget } from "./dial.ts";
-import { Outbox } from "./outbox.ts";
-
-/** What one hub tells another. */
-export type HopNote =
-  /** the client of that request has the whole response, or left before */
-  | ["delivered" | "gone", requestId: string]
-  /** the end of that request has been published, after the connection that it was piped over broke */
-  | ["ended", requestId: string]
-  /** the highest epoch of a room that is known */
-  | ["epoch", code: string, epoch: number]
-  /** what happened in a room that has its home there; opaque here */
-  | ["event", event: object];
+import { type HopNote, Outbox } from "./outbox.ts";
 
 export interface ControlOptions {
   self: HubIdentity;
@@ -40,7 +29,7 @@ const rememberedMs = 10 * 60_000;
 /** One run of another hub. */
 interface Peer {
   readonly hub: HubIdentity;
-  readonly outbox: Outbox<{ notes: HopNote[] }>;
+  readonly outbox: Outbox;
   /** where it is dialled; undefined while it is not known to be there */
   target: HopTarget | undefined;
   socket: Duplex | undefined;
@@ -160,7 +149,7 @@ export class ControlSockets {
     const known = this.#peers.get(key);
     if (known !== undefined) return known;
     const peer: Peer = {
-      ...{ hub, outbox: new Outbox<{ notes: HopNote[] }>(), target: undefined, socket: undefined },
+      ...{ hub, outbox: new Outbox(), target: undefined, socket: undefined },
       ...{ isDialled: false, notes: [], dialAtMs: undefined, problem: undefined },
       ...{ heardMs: this.#nowMs(), saidMs: 0 },
     };
@@ -178,7 +167,7 @@ export class ControlSockets {
       const { notes, outbox } = peer;
       if (notes.length === 0) continue;
       peer.notes = [];
-      const line = outbox.say({ notes });
+      const line = outbox.say(notes);
       if (line !== undefined) this.#write(peer, line);
     }
   }
@@ -204,7 +193,7 @@ export class ControlSockets {
   }
 
   #opened(peer: Peer, socket: Duplex, isDialled: boolean): void {
-    const { self, onOpen } = this.#options;
+    const { self, onOpen, onNote } = this.#options;
     const { hub, outbox, socket: before } = peer;
     // Of two that were dialled at the same time, both hubs keep that of the hub with the lower id.
     const isOwnTurn = self.hubId < hub.hubId;
@@ -220,8 +209,7 @@ export class ControlSockets {
     peer.dialAtMs = undefined;
     this.#sockets.add(socket);
     before?.destroy();
-    const onNotes = ({ notes }: { notes: HopNote[] }) => notes.forEach(this.#options.onNote);
-    const read = outbox.opened(onNotes, (line) => this.#write(peer, line));
+    const read = outbox.opened(onNote, (line) => this.#write(peer, line));
     socket.on("data", (chunk: Buffer) => {
       // Of a connection that another one has replaced, the other one says it again.
       if (peer.socket !== socket) return;

@@ -9,11 +9,10 @@ import { type Claim, type HopKind, isAcceptance, PROOF_HEADER, proofOf } from ".
 /** Where another hub takes hops. */
 const HOP_PATH = "/v1/cluster/hop";
 
-/** One run of a hub. */
-export type HopHub = HubIdentity;
+export type { Home, HubIdentity as HopHub, Place } from "../domain/hub-identity.ts";
 
 /** Another hub, as it is reached. */
-export interface HopTarget extends HopHub {
+export interface HopTarget extends HubIdentity {
   /** `http:` or `https:` */
   linkUrl: string;
 }

@@ -4,13 +4,14 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
-import { HopAcceptor } from "./accept.ts";
+import { acceptHop } from "./accept.ts";
 import type { HopTarget } from "./dial.ts";
 import { HOME_ELSEWHERE, PEER_HEADER } from "./heads.ts";
-import { type HopRequest, Hops, type HopsOptions } from "./hops.ts";
+import { Hops, type HopsOptions } from "./hops.ts";
 import type { PipeOutcome } from "./exchange.ts";
+import { PipedRequest } from "./pipe.ts";
 import type { UpgradeOutcome } from "./pipe-upgrade.ts";
-import type { HopKind } from "./proof.ts";
+import { type HopKind, ProofCheck } from "./proof.ts";
 
 export const secret = Buffer.alloc(32, "cluster");
 export const ada = { hubId: "00000000000000aa", bootId: "000000a1" };
@@ -45,17 +46,16 @@ export async function startAcceptor(
   onSocket: (socket: Duplex, kind: HopKind, peer: typeof ada) => void,
 ) {
   const sockets = new Set<Socket>();
-  const acceptor = new HopAcceptor({
-    ...{ self, secret, wallMs: world.wallMs },
-    onSocket: (socket, kind, peer) => {
-      sockets.add(socket as Socket);
-      socket.on("error", () => {}).on("close", () => sockets.delete(socket as Socket));
-      onSocket(socket, kind, peer);
-    },
-  });
+  const check = new ProofCheck(self, secret, world.wallMs);
   const front = createServer();
   const dialled = once(front, "upgrade");
-  front.on("upgrade", (request, socket, head) => acceptor.accept(request, socket, head));
+  front.on("upgrade", (request, socket: Socket, head) => {
+    const claim = acceptHop(check, request, socket, head);
+    if (claim === undefined) return;
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+    onSocket(socket, claim.kind, claim.from);
+  });
   const port = await listening(front);
   stack.defer(() => {
     for (const socket of sockets) socket.destroy();
@@ -107,16 +107,16 @@ export async function startEntryAt(
     world: { ...world, monotonicMs },
   });
   const server = createServer();
-  const pipe = async (opened: HopRequest, response: Parameters<RequestListener>[1]) => {
+  const pipe = async (piped: PipedRequest, response: Parameters<RequestListener>[1]) => {
     for (const home of homes) {
-      const outcome = await opened.send(home, '{"requestId":"req_1"}');
+      const outcome = await hops.send(piped, home, '{"requestId":"req_1"}');
       outcomes.push(outcome);
       const { kind } = outcome;
       if (kind === "broken" && !response.headersSent) response.writeHead(502).end();
       else if (kind === "broken") response.destroy();
       else if (kind === "refused") response.end(`data: ${outcome.body}\n\n`);
       if (kind !== "untaken") return;
-      if (!opened.canBeSent) break;
+      if (!piped.canBeSent) break;
     }
     response.writeHead(503).end();
   };
@@ -126,7 +126,7 @@ export async function startEntryAt(
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(": waiting\n\n");
     }
-    void pipe(hops.open(request, response), response);
+    void pipe(new PipedRequest(request, response), response);
   };
   server.on("request", serve);
   server.on("checkContinue", serve);

@@ -1,20 +1,16 @@
-import {
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  request as requestHttp,
-  type ServerResponse,
-} from "node:http";
+import { type IncomingMessage, type OutgoingHttpHeaders, request as requestHttp } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/hub-identity.ts";
-import { HopAcceptor } from "./accept.ts";
+import { acceptHop } from "./accept.ts";
 import { closeSoon } from "./close-soon.ts";
 import { type ControlOptions, ControlSockets } from "./control.ts";
 import { HopDialler, type HopTarget } from "./dial.ts";
 import type { PipeOutcome } from "./exchange.ts";
 import { type Onward, passingHeaders, PEER_HEADER } from "./heads.ts";
-import { PipedRequest } from "./pipe.ts";
+import type { PipedRequest } from "./pipe.ts";
 import { pipeUpgrade, type UpgradeOutcome } from "./pipe-upgrade.ts";
 import { HopPool } from "./pool.ts";
+import { ProofCheck } from "./proof.ts";
 
 export interface HopsOptions extends Pick<
   ControlOptions,
@@ -53,7 +49,7 @@ export class Hops {
   readonly control: ControlSockets;
   readonly #options: HopsOptions;
   readonly #dialler: HopDialler;
-  readonly #acceptor: HopAcceptor;
+  readonly #check: ProofCheck;
   /** by hub: one run each, the latest */
   readonly #pools = new Map<string, HubPool>();
   /** the open connections of other hubs */
@@ -69,18 +65,14 @@ export class Hops {
     };
     this.#dialler = new HopDialler({ self, secret, world, onRefused });
     this.control = new ControlSockets({ ...options, dialler: this.#dialler });
-    this.#acceptor = new HopAcceptor({
-      ...{ self, secret, wallMs: () => world.wallMs() },
-      onSocket: (socket, kind, peer) => {
-        if (kind === "control") this.control.accept(socket, peer);
-        else this.accepted(socket, peer);
-      },
-    });
+    this.#check = new ProofCheck(self, secret, () => world.wallMs());
   }
 
-  /** @param body - of a request that was read; left out: it was not */
-  open(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]): HopRequest {
-    return new HopRequest((home) => this.#poolOf(home), request, response, body);
+  /** Never rejects. @param facts - value of the header by which one hub tells another of a client */
+  send(piped: PipedRequest, home: HubIdentity, facts: string): Promise<PipeOutcome> {
+    const pool = this.#poolOf(home);
+    if (pool === undefined) return Promise.resolve({ kind: "untaken", wasReached: false });
+    return piped.sendOver(pool, toHub(piped.request, facts));
   }
 
   /**
@@ -121,7 +113,9 @@ export class Hops {
 
   /** Completes the handshake of another hub, or refuses it. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#acceptor.accept(request, socket, head);
+    const claim = acceptHop(this.#check, request, socket, head);
+    if (claim?.kind === "control") this.control.accept(socket, claim.from);
+    if (claim?.kind === "requests") this.accepted(socket, claim.from);
   }
 
   /** Another hub has dialled, to send requests. */
@@ -174,29 +168,6 @@ export class Hops {
     const pool = new HopPool(() => this.#dialler.dial(target, "requests"), world, idleMs);
     this.#pools.set(hubId, { target, pool });
     return pool;
-  }
-}
-
-/** A client's request, on its way to the hub that is the home of its room. */
-export class HopRequest extends PipedRequest {
-  readonly #poolOf: (home: HubIdentity) => HopPool | undefined;
-  readonly #arrived: IncomingMessage;
-
-  /** @param poolOf - undefined for a hub that is not there */
-  constructor(
-    poolOf: (home: HubIdentity) => HopPool | undefined,
-    ...piped: ConstructorParameters<typeof PipedRequest>
-  ) {
-    super(...piped);
-    this.#poolOf = poolOf;
-    [this.#arrived] = piped;
-  }
-
-  /** Never rejects. @param facts - value of the header by which one hub tells another of a client */
-  send(home: HubIdentity, facts: string): Promise<PipeOutcome> {
-    const pool = this.#poolOf(home);
-    if (pool === undefined) return Promise.resolve({ kind: "untaken", wasReached: false });
-    return this.sendOver(pool, toHub(this.#arrived, facts));
   }
 }
 

@@ -1,7 +1,22 @@
 import { parseObject } from "@roomhub/protocol";
 
+/** What one hub tells another. */
+export type HopNote =
+  /** the client of that request has the whole response, or left before */
+  | ["delivered" | "gone", requestId: string]
+  /** the end of that request has been published, after the connection that it was piped over broke */
+  | ["ended", requestId: string]
+  /** the highest epoch of a room that is known */
+  | ["epoch", code: string, epoch: number]
+  /** what happened in a room that has its home there; opaque here */
+  | ["event", event: object];
+
 /** What is on the line: notes have a number, and each message says which number of the other side was heard last. */
-type Message<Notes> = Notes & { number?: number; heard: number };
+interface Message {
+  notes?: HopNote[];
+  number?: number;
+  heard: number;
+}
 
 /** The oldest are lost beyond it: a hub that hears nothing for so long is dead. */
 const maxUnheard = 10_000;
@@ -11,7 +26,7 @@ const maxLineLength = 8 * 1024 * 1024;
  * What is said between two runs of hubs, in both directions: each note arrives once, in order, over however many
  * connections. What the other side has not acknowledged is said again on the next one.
  */
-export class Outbox<Notes extends object> {
+export class Outbox {
   #last = 0;
   readonly #unheard: { number: number; line: string }[] = [];
   /** of the other side */
@@ -32,9 +47,9 @@ export class Outbox<Notes extends object> {
   }
 
   /** @returns the line to write now; undefined: it follows with the next connection */
-  say(notes: Notes): string | undefined {
+  say(notes: readonly HopNote[]): string | undefined {
     const number = (this.#last += 1);
-    const line = `${JSON.stringify({ ...notes, number, heard: this.#heard })}\n`;
+    const line = `${JSON.stringify({ notes, number, heard: this.#heard })}\n`;
     this.#acknowledged = this.#heard;
     this.#unheard.push({ number, line });
     if (this.#unheard.length > maxUnheard) this.#unheard.shift();
@@ -44,11 +59,11 @@ export class Outbox<Notes extends object> {
   /**
    * There is a connection.
    *
-   * @param onNotes - called once for each note of the other side
+   * @param onNote - called once for each note of the other side, in their order
    * @returns a function that takes its bytes; false when they are no messages
    */
   opened(
-    onNotes: (notes: Notes) => void,
+    onNote: (note: HopNote) => void,
     write: (line: string) => void,
   ): (chunk: Buffer) => boolean {
     this.#isInStep = false;
@@ -59,9 +74,9 @@ export class Outbox<Notes extends object> {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) {
-        const message = parsed<Notes>(line);
-        if (message === undefined) return false;
-        this.#hear(message, onNotes, write);
+        const message = parseObject(line);
+        if (typeof message?.["heard"] !== "number") return false;
+        this.#hear(message as unknown as Message, onNote, write);
       }
       return rest.length <= maxLineLength;
     };
@@ -72,8 +87,8 @@ export class Outbox<Notes extends object> {
   }
 
   #hear(
-    { number, heard, ...notes }: Message<Notes>,
-    onNotes: (notes: Notes) => void,
+    { notes, number, heard }: Message,
+    onNote: (note: HopNote) => void,
     write: (line: string) => void,
   ): void {
     while ((this.#unheard[0]?.number ?? Infinity) <= heard) this.#unheard.shift();
@@ -83,11 +98,6 @@ export class Outbox<Notes extends object> {
     }
     if (number === undefined || number <= this.#heard) return;
     this.#heard = number;
-    onNotes(notes as unknown as Notes);
+    notes?.forEach(onNote);
   }
-}
-
-function parsed<Notes>(line: string): Message<Notes> | undefined {
-  const message = parseObject(line);
-  return typeof message?.["heard"] === "number" ? (message as Message<Notes>) : undefined;
 }

@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { buffer, text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import { PipedRequest } from "./pipe.ts";
 import {
   bob,
   cyd,
@@ -214,11 +215,11 @@ describe("a hub that is not the home", () => {
     stack.defer(() => hops.close());
     const [refused, found] = [Promise.withResolvers<string>(), Promise.withResolvers<void>()];
     const server = createServer((request, response) => {
-      const opened = hops.open(request, response);
-      void opened.send(no, "{}").then(async ({ kind }) => {
+      const opened = new PipedRequest(request, response);
+      void hops.send(opened, no, "{}").then(async ({ kind }) => {
         refused.resolve(kind);
         await found.promise;
-        await opened.send(yes, "{}");
+        await hops.send(opened, yes, "{}");
       });
     });
     stack.defer(() => server.close().closeAllConnections());

@@ -4,14 +4,14 @@ import type { Onward } from "./heads.ts";
 import type { HopPool } from "./pool.ts";
 
 /** So much of a body is kept until the home has taken the request. */
-const maxHeldBytes = 64 * 1024;
+export const MAX_HELD_BYTES = 64 * 1024;
 
 /**
  * One client's request on its way to the hub that serves it, perhaps to several, one after the other. Bytes pass as they
  * come; back-pressure is TCP's, both ways.
  */
 export class PipedRequest {
-  readonly #request: IncomingMessage;
+  readonly request: IncomingMessage;
   readonly #response: ServerResponse;
   /** undefined once it is more than what is kept */
   #held: Buffer[] | undefined = [];
@@ -23,7 +23,7 @@ export class PipedRequest {
 
   /** @param body - what was read of it; left out: nothing */
   constructor(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]) {
-    this.#request = request;
+    this.request = request;
     this.#response = response;
     if (body === undefined) return;
     this.#held = [...body];
@@ -42,7 +42,7 @@ export class PipedRequest {
 
   /** Never rejects. */
   sendOver(pool: HopPool, onward: Onward): Promise<PipeOutcome> {
-    const [request, response] = [this.#request, this.#response];
+    const [request, response] = [this.request, this.#response];
     if (response.destroyed) return Promise.resolve({ kind: "gone" });
     return new Promise((resolve) => {
       const exchange = new HopExchange({
@@ -61,7 +61,7 @@ export class PipedRequest {
   }
 
   #sendBody(exchange: HopExchange): void {
-    const request = this.#request;
+    const request = this.request;
     for (const chunk of this.#held ?? []) exchange.writeBody(chunk);
     if (request.readableEnded || !hasBody(request)) return exchange.endBody();
     this.#exchange = exchange;
@@ -77,13 +77,13 @@ export class PipedRequest {
   #onData(chunk: Buffer): void {
     if (this.#exchange === undefined) return;
     this.#hold(chunk);
-    if (!this.#exchange.writeBody(chunk)) this.#request.pause();
+    if (!this.#exchange.writeBody(chunk)) this.request.pause();
   }
 
   #hold(chunk: Buffer): void {
     if (this.#held === undefined) return;
     this.#heldBytes += chunk.length;
-    if (this.#heldBytes > maxHeldBytes) this.#held = undefined;
+    if (this.#heldBytes > MAX_HELD_BYTES) this.#held = undefined;
     else this.#held.push(chunk);
   }
 }

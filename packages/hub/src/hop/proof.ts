@@ -59,14 +59,15 @@ function isEqual(one: string, other: string): boolean {
 export class ProofCheck {
   readonly #self: HubIdentity;
   readonly #secret: Uint8Array;
-  readonly #wallMs: () => number;
+  /** epoch ms */
+  readonly wallMs: () => number;
   /** with the time until which each is refused, in the order in which they came */
   readonly #nonces = new Map<string, number>();
 
   constructor(self: HubIdentity, secret: Uint8Array, wallMs: () => number) {
     this.#self = self;
     this.#secret = secret;
-    this.#wallMs = wallMs;
+    this.wallMs = wallMs;
   }
 
   check(header: string | string[] | undefined): Claim | ProofProblem {
@@ -83,10 +84,15 @@ export class ProofCheck {
     if (!isEqual(proof ?? "", sign(this.#secret, textOf(claim)))) return "unproven";
     const { hubId, bootId } = this.#self;
     if (claim.to.hubId !== hubId || claim.to.bootId !== bootId) return "wrong-hub";
-    const nowMs = this.#wallMs();
+    const nowMs = this.wallMs();
     if (Math.abs(nowMs - claim.sentAt) > toleranceMs) return "wrong-time";
     if (this.#isKnown(claim.nonce, nowMs)) return "repeated";
     return claim;
+  }
+
+  /** This hub knows the secret, too. */
+  acceptanceOf(claim: Claim): string {
+    return proofOfAcceptance(claim, this.#secret);
   }
 
   #isKnown(nonce: string, nowMs: number): boolean {

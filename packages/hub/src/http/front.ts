@@ -9,7 +9,8 @@ import { hasBody, managementBodyLimits, skipBody } from "./body.ts";
 import { JsonCall } from "./handlers/json-call.ts";
 import { answerPreflight, clientShape, setCommonHeaders } from "./response-head.ts";
 import { sendError } from "./error-response.ts";
-import type { Arrival, FrontDeps, RoomPlaces } from "./front-deps.ts";
+import type { FrontDeps } from "./front-deps.ts";
+import type { Arrival, RoomPlaces } from "./hops/arrival.ts";
 import { withRoom } from "./hops/with-room.ts";
 import { serveHandout } from "./handed-out.ts";
 import { serveEvents } from "./handlers/events.ts";
@@ -62,7 +63,7 @@ export class Front {
     const refuse = (thrown: unknown) => this.#fail(request, response, requestId, thrown);
     try {
       if (piped?.takes(request, response) === true) return;
-      requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
+      requestId = piped?.factsOf(request).requestId ?? this.#deps.newRequestId();
       // The other hub has checked a piped request.
       if (piped === undefined) checkRequest(request, this.#deps);
       const match = this.#match(request, response);
@@ -184,7 +185,7 @@ export class Front {
     const source = this.#deps.peers.sourceOf(request);
     const { piped, places } = this.#deps;
     const delivery = piped?.deliveryOf(request);
-    const ageMs = piped?.ageMsOf(request) ?? 0;
+    const ageMs = piped?.factsOf(request).ageMs ?? 0;
     if (route.kind === "inference") {
       const { surface } = route;
       places?.entered(code, request);

@@ -5,7 +5,8 @@ import { asHubError, HubError } from "../errors.ts";
 import { HOP_PROTOCOL } from "../hop/accept.ts";
 import { rawError } from "./error-response.ts";
 import { authorizeTunnel } from "../operations/participants.ts";
-import type { Arrival, FrontDeps } from "./front-deps.ts";
+import type { FrontDeps } from "./front-deps.ts";
+import type { Arrival } from "./hops/arrival.ts";
 import { withRoom } from "./hops/with-room.ts";
 import type { Access } from "../operations/context.ts";
 import { admitTo, checkRequest } from "./request-gate.ts";
@@ -55,7 +56,7 @@ export class Handshakes {
     let requestId = "";
     const refuse = (thrown: unknown) => this.#refuse(socket, requestId, thrown);
     try {
-      requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
+      requestId = piped?.factsOf(request).requestId ?? this.#deps.newRequestId();
       if (piped === undefined) checkRequest(request, this.#deps);
       const match = this.#router.find("GET", pathOf(request.url ?? "/"));
       this.#place({ match, request, socket, head, requestId, refuse });
@@ -125,7 +126,7 @@ export class Handshakes {
         return;
       case "hop":
         if (cluster === undefined) throw noCluster();
-        cluster.accept(request, socket, head);
+        cluster.hops.accept(request, socket, head);
         return;
       default: {
         const session = namedSession(request);
@@ -133,7 +134,8 @@ export class Handshakes {
         const { operations } = this.#deps;
         const tunnel = authorizeTunnel(operations, code, id, peers.peerOf(request), holder);
         // Only after the token is checked: any client could claim that there is another home.
-        const isBehind = () => cluster?.sawEpoch(tunnel.roomCode, seenEpoch(request)) === true;
+        const isBehind = () =>
+          cluster?.homes.sawEpoch(tunnel.roomCode, seenEpoch(request)) === true;
         if (lookAgain !== undefined && holder === undefined && isBehind())
           return lookAgain(tunnel.roomCode);
         this.#deps.acceptTunnel(tunnel, session, request, socket, head);

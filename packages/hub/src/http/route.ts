@@ -42,16 +42,20 @@ export interface RouteDeps {
 
 /** What routes need of the hub's cluster. */
 export interface RouteCluster {
-  /** this hub first */
-  listHubs(): HubEntry[];
   /** The rooms whose homes are at other hubs. Never rejects. */
   roomsElsewhere(): Promise<RoomsElsewhere>;
-  /** The epoch in which this hub is the room's home. */
-  homeEpoch(code: string): number | undefined;
-  /** Where participants that join here open their tunnel. */
-  advertiseUrl(): string | undefined;
-  /** Where hubs of the cluster take participants, this one first; at most 16. */
-  advertisedUrls(): string[];
+  homes: {
+    /** The epoch in which this hub is the room's home. */
+    epochHere(code: string): number | undefined;
+  };
+  roll: {
+    /** this hub first */
+    list(): HubEntry[];
+    /** where participants that join here open their tunnel */
+    readonly ownUrl: string | undefined;
+    /** Where hubs of the cluster take participants, this one first; at most 16. */
+    advertisedUrls(): string[];
+  };
 }
 
 export interface HealthState {

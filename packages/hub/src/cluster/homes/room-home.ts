@@ -1,4 +1,6 @@
-import type { HubIdentity } from "../../domain/hub-identity.ts";
+import type { Home, HubIdentity } from "../../domain/hub-identity.ts";
+
+export type { Home };
 
 /**
  * Where a room has its home, as one hub of a cluster sees it: a state chart without clocks, sockets or a directory.
@@ -17,25 +19,6 @@ import type { HubIdentity } from "../../domain/hub-identity.ts";
  * carry the highest epoch that they have seen, and a home with a lower one refuses them. For the same reason a home
  * confirms a registration only when the directory still names it after the registration is written.
  */
-export interface Home extends HubIdentity {
-  /** rises with each change of home, from 1 */
-  epoch: number;
-}
-
-/** A home as the directory holds it. */
-export interface StoredHome {
-  home: Home;
-  /** of the entry: what a compare-and-set expects. It orders nothing, since a directory that lost its entries begins again. */
-  revision: number;
-}
-
-/** A home hands a room over. */
-export interface Offer {
-  from: Home;
-  /** rises with each offer of the same hub process */
-  number: number;
-}
-
 export type RoomHomeState =
   /**
    * Another hub is the home, or none. `offer`: this hub keeps a snapshot of that home until the directory names another.
@@ -54,6 +37,20 @@ export type RoomHomeState =
   | { kind: "offering"; stored: StoredHome; to: HubIdentity; offer: number }
   /** A write that names the next home has no outcome yet. */
   | { kind: "giving"; stored: StoredHome; to: HubIdentity };
+
+/** A home as the directory holds it. */
+export interface StoredHome {
+  home: Home;
+  /** of the entry: what a compare-and-set expects. It orders nothing, since a directory that lost its entries begins again. */
+  revision: number;
+}
+
+/** A home hands a room over. */
+export interface Offer {
+  from: Home;
+  /** rises with each offer of the same hub process */
+  number: number;
+}
 
 export type HomeInput =
   /** The room needs a home, and it is this hub's turn: none is known, or that one is dead. */

@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/hub-identity.ts";
+import type { HubIdentity, Place } from "../../domain/hub-identity.ts";
 import { HubError } from "../../errors.ts";
 import {
   type ClusterDirectory,
@@ -30,16 +30,6 @@ const missedMs = 250;
 const maxHandOvers = 16;
 /** Higher ones are not believed: epochs rise by one. */
 const maxEpoch = 2 ** 40;
-
-export type Place =
-  /** This hub is the home. */
-  | { kind: "here"; epoch: number }
-  /**
-   * `mustTake`: the home of that epoch is dead, and this hub is to take the room. The request goes there with a mark: see
-   * {@link RoomHomes.askedToTake}.
-   */
-  | { kind: "there"; home: Home; mustTake: boolean }
-  | { kind: "wait" };
 
 export interface RoomHomesOptions extends Pick<
   HomeStatesOptions,

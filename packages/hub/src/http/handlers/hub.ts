@@ -14,6 +14,6 @@ export function getHealth({ origin }: RouteRequest, deps: RouteDeps): RouteRespo
 /** `GET /v1/cluster/hubs`. Contract §8; 404 at a hub that is alone. */
 export function listHubs(_request: RouteRequest, { cluster }: RouteDeps): RouteResponse {
   if (cluster === undefined) throw noCluster();
-  const body: HubList = { hubs: cluster.listHubs() };
+  const body: HubList = { hubs: cluster.roll.list() };
   return { status: 200, body };
 }

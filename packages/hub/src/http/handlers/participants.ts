@@ -110,14 +110,14 @@ function joinResponse(
 ): RouteResponse {
   const warnings = [...ignoredMembers(request.body, read).map(ignoredWarning), ...found];
   // The hub that took the join, whatever stands in front of the cluster.
-  const origin = cluster?.advertiseUrl() ?? request.origin;
-  const homeEpoch = cluster?.homeEpoch(room.code);
+  const origin = cluster?.roll.ownUrl ?? request.origin;
+  const homeEpoch = cluster?.homes.epochHere(room.code);
   const body: JoinResponse = {
     participant: participants.viewOf(operations, participant),
     roomId: room.id,
     heartbeatWithinMs: operations.limits.offlineAfterMs,
     tunnel: { url: tunnelUrl(origin, room.code, participant.id) },
-    ...(cluster === undefined ? {} : { hubs: cluster.advertisedUrls() }),
+    ...(cluster === undefined ? {} : { hubs: cluster.roll.advertisedUrls() }),
     ...(homeEpoch === undefined ? {} : { homeEpoch }),
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(token === undefined ? {} : { participantToken: token }),

@@ -3,11 +3,12 @@ import { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
-import type { Arrival } from "../front-deps.ts";
+import type { Arrival } from "./arrival.ts";
 import type { PeerReader } from "../peer.ts";
 import type { PipeOutcome } from "../../hop/exchange.ts";
 import { FlushingResponses } from "../flushing-responses.ts";
-import { EntryPlaces, type Place } from "./entry-places.ts";
+import type { Place } from "../../hop/dial.ts";
+import { EntryPlaces } from "./entry-places.ts";
 import { decodeHopFacts } from "./hop-facts.ts";
 
 const request = {} as IncomingMessage;
@@ -42,32 +43,29 @@ function arriving(
         nowMs += 8_000;
         return next();
       },
+      requestEntered: () => undefined,
       notServedBy: (code, home) => said.push(`${code} not at ${home.epoch}`),
     },
-    pipes: {
-      open: () => ({
-        isWhole: true,
-        canBeSent: true,
-        async send(_home, facts) {
-          await Promise.resolve();
-          const { requestId, epoch, mustTake } = decodeHopFacts(facts);
-          said.push(`${requestId} piped to ${epoch}${mustTake ? ", which must take it" : ""}`);
-          const kind = outcomes.shift() ?? expect.unreachable("piped once too often");
-          if (kind === "untaken") {
-            nowMs += heldMs;
-            return { kind, wasReached: heldMs > 0 };
-          }
-          if (kind === "refused") return { kind, body: refusal };
-          return kind === "broken" ? { kind, headers: {} } : { kind };
-        },
-      }),
+    hops: {
+      async send(_piped, _home, facts) {
+        await Promise.resolve();
+        const { requestId, epoch, mustTake } = decodeHopFacts(facts);
+        said.push(`${requestId} piped to ${epoch}${mustTake ? ", which must take it" : ""}`);
+        const kind = outcomes.shift() ?? expect.unreachable("piped once too often");
+        if (kind === "untaken") {
+          nowMs += heldMs;
+          return { kind, wasReached: heldMs > 0 };
+        }
+        if (kind === "refused") return { kind, body: refusal };
+        return kind === "broken" ? { kind, headers: {} } : { kind };
+      },
       pipeUpgrade: () => expect.unreachable("an upgrade"),
-      tell: (hubId, requestId, outcome) => void said.push(`${hubId} told: ${requestId} ${outcome}`),
     },
+    tell: (hubId, requestId, outcome) => void said.push(`${hubId} told: ${requestId} ${outcome}`),
     flushing: new FlushingResponses(1_000, () => nowMs),
     peers: {
       sourceOf: () => ({ throttleKey: "192.0.2.1", ownAddress: undefined }),
-      peerOf: () => ({ address: undefined }) as ReturnType<PeerReader["peerOf"]>,
+      peerOf: () => ({ address: undefined, isOperator: false }) as ReturnType<PeerReader["peerOf"]>,
       originOf: () => "http://hub.example",
     },
     nowMs: () => nowMs,
@@ -79,7 +77,6 @@ function arriving(
     lost: ({ code, payload: { requestId } }) => said.push(`${code} lost ${requestId}`),
     isDraining: () => false,
     refuseAtLimit: () => undefined,
-    entered: () => undefined,
     self: { hubId: "aa", bootId: "a1" },
   });
   const over = Promise.withResolvers<void>();
@@ -99,7 +96,7 @@ function arriving(
 }
 
 test("a request for a room of this hub is served at once", () => {
-  expect(arriving([{ kind: "here" }], []).said).toEqual(["served"]);
+  expect(arriving([{ kind: "here", epoch: 1 }], []).said).toEqual(["served"]);
 });
 
 test("a request for a room of another hub is piped there, and that hub hears when its client has the response", async () => {
@@ -109,14 +106,14 @@ test("a request for a room of another hub is piped there, and that hub hears whe
 });
 
 test("a request without a home waits for one, which may be this hub", async () => {
-  const { said, over } = arriving([{ kind: "wait" }, { kind: "here" }], []);
+  const { said, over } = arriving([{ kind: "wait" }, { kind: "here", epoch: 1 }], []);
   await over;
   expect(said).toEqual(["waits", "served"]);
 });
 
 test("what a hub did not take goes to the next home, and with it whether that one must take the room", async () => {
   const { said, over } = arriving(
-    [there(3), there(3, true), { kind: "here" }],
+    [there(3), there(3, true), { kind: "here", epoch: 1 }],
     ["untaken", "untaken"],
   );
   await over;
@@ -127,7 +124,10 @@ test("what a hub did not take goes to the next home, and with it whether that on
 });
 
 test("a home that did not take a request is not dialled again at once", async () => {
-  const { said, over } = arriving([there(3), there(3), { kind: "here" }], ["untaken", "untaken"]);
+  const { said, over } = arriving(
+    [there(3), there(3), { kind: "here", epoch: 1 }],
+    ["untaken", "untaken"],
+  );
   await over;
   const piped = ["req_1 piped to 3", "AB23CD not at 3", "waits"];
   expect(said).toEqual([...piped, "pauses for 100 ms", ...piped, "served"]);

@@ -9,29 +9,18 @@ import {
 } from "@roomhub/protocol";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { HopHub } from "../../hop/dial.ts";
+import type { Home, HopHub, Place } from "../../hop/dial.ts";
 import type { Hops } from "../../hop/hops.ts";
+import { PipedRequest } from "../../hop/pipe.ts";
 import { asHubError, HubError } from "../../errors.ts";
 import type { ReadRequest } from "../../inference/inference-call.ts";
 import { errorFrame } from "../../inference/response/error-frame.ts";
-import type { Arrival, RoomPlaces, TunnelDial } from "../front-deps.ts";
+import type { Arrival, RoomPlaces, TunnelDial } from "./arrival.ts";
 import type { FlushingResponses } from "../flushing-responses.ts";
 import type { PeerReader } from "../peer.ts";
 import { tunnelUrl } from "../tunnels/tunnel-url.ts";
 import { discardRest } from "../unread-rest.ts";
 import { encodeHopFacts } from "./hop-facts.ts";
-
-/** Another hub's home of a room. */
-interface RoomHome extends HopHub {
-  epoch: number;
-}
-
-/** Where a room is served: here, at another hub, or at none for now. */
-export type Place =
-  | { kind: "here" }
-  /** `mustTake`: the home of that epoch is dead, and this hub is to take the room */
-  | { kind: "there"; home: RoomHome; mustTake: boolean }
-  | { kind: "wait" };
 
 /** Where rooms have their homes. */
 export interface Homes {
@@ -39,23 +28,9 @@ export interface Homes {
   /** Resolves when the room has a home. @throws HubError `peer_unavailable` after 15 s */
   placed(code: string): Promise<Place>;
   /** That hub is not the home, or did not respond. */
-  notServedBy(code: string, home: RoomHome): void;
-}
-
-/** What the front needs of the hops to other hubs. */
-interface Pipes extends Pick<Hops, "pipeUpgrade"> {
-  open(
-    ...request: Parameters<Hops["open"]>
-  ): Pick<ReturnType<Hops["open"]>, "isWhole" | "canBeSent" | "send">;
-  /**
-   * The response of a request has left here, or its client has left before. Resolves when nothing more is to be said of it.
-   */
-  tell(
-    hubId: string,
-    requestId: string,
-    outcome: "delivered" | "gone",
-    request: IncomingMessage,
-  ): void | Promise<void>;
+  notServedBy(code: string, home: Home): void;
+  /** An inference request is served here. @param hubId - the hub that the client sent it to */
+  requestEntered(code: string, hubId: string): void;
 }
 
 type There = Extract<Place, { kind: "there" }>;
@@ -82,7 +57,16 @@ export interface EntryPlacesDeps {
   homes: Homes;
   nowMs: () => number;
   pause: (ms: number) => Promise<void>;
-  pipes: Pipes;
+  hops: Pick<Hops, "send" | "pipeUpgrade">;
+  /**
+   * The response of a request has left here, or its client has left before. Resolves when nothing more is to be said of it.
+   */
+  tell: (
+    hubId: string,
+    requestId: string,
+    outcome: "delivered" | "gone",
+    request: IncomingMessage,
+  ) => void | Promise<void>;
   peers: PeerReader;
   flushing: FlushingResponses;
   /** Which other hub has the session of a tunnel. */
@@ -94,8 +78,6 @@ export interface EntryPlacesDeps {
   isDraining: () => boolean;
   /** @throws HubError `hub_overloaded` */
   refuseAtLimit: (underWay: number) => void;
-  /** An inference request is served here. */
-  entered: (code: string, request: IncomingMessage) => void;
 }
 
 /** At a hub that clients and agents reach: requests go to the homes of their rooms. */
@@ -127,8 +109,8 @@ export class EntryPlaces implements RoomPlaces {
     this.#place(target, request, () => this.#openRequest(target, request, response, undefined));
   }
 
-  entered(code: string, request: IncomingMessage): void {
-    this.#deps.entered(code, request);
+  entered(code: string): void {
+    this.#deps.homes.requestEntered(code, this.#deps.self.hubId);
   }
 
   again(
@@ -150,8 +132,8 @@ export class EntryPlaces implements RoomPlaces {
     response: ServerResponse,
     read: ReadRequest | undefined,
   ): Piped {
-    const { pipes, nowMs } = this.#deps;
-    const opened = pipes.open(request, response, read?.body);
+    const { hops, tell, nowMs } = this.#deps;
+    const piped = new PipedRequest(request, response, read?.body);
     const startedMs = read?.startedMs ?? nowMs();
     // With the comments of a stream, which nothing else begins with.
     const hasBegun = response.headersSent;
@@ -163,18 +145,19 @@ export class EntryPlaces implements RoomPlaces {
       const { home } = place;
       // So that its client's next request comes to a hub that stays.
       if (this.#deps.isDraining()) response.shouldKeepAlive = false;
-      const outcome = await opened.send(home, this.#facts(target, request, place, startedMs));
+      const facts = this.#facts(target, request, place, startedMs);
+      const outcome = await hops.send(piped, home, facts);
       switch (outcome.kind) {
         case "delivered":
         case "gone":
-          await pipes.tell(home.hubId, target.requestId, outcome.kind, request);
+          await tell(home.hubId, target.requestId, outcome.kind, request);
           return "over";
         case "untaken":
-          if (!opened.canBeSent) throw homeMoved(target.code);
+          if (!piped.canBeSent) throw homeMoved(target.code);
           return outcome.wasReached ? "elsewhere" : "unreached";
         case "refused":
           breakOff(response, target, refusalIn(outcome.body), true);
-          await pipes.tell(home.hubId, target.requestId, "delivered", request);
+          await tell(home.hubId, target.requestId, "delivered", request);
           return "over";
         case "broken":
           this.#lost(target, home, outcome.headers);
@@ -183,7 +166,7 @@ export class EntryPlaces implements RoomPlaces {
           return "over";
       }
     };
-    return { pipe, canBeServedHere: () => opened.isWhole };
+    return { pipe, canBeServedHere: () => piped.isWhole };
   }
 
   upgrade(
@@ -198,7 +181,7 @@ export class EntryPlaces implements RoomPlaces {
       if (tunnel !== undefined && follows(request)) this.#sendAway(target, tunnel, place);
       const facts = this.#facts(target, request, place, startedMs);
       const arriving = { request, socket, head };
-      const outcome = await this.#deps.pipes.pipeUpgrade(arriving, place.home, facts);
+      const outcome = await this.#deps.hops.pipeUpgrade(arriving, place.home, facts);
       if (outcome === "broken") throw homeLost();
       return outcome === "untaken" ? "unreached" : "over";
     };
@@ -262,7 +245,7 @@ export class EntryPlaces implements RoomPlaces {
     let untilMs = nowMs() + findHomeMs;
     try {
       let place = first.kind === "wait" ? await homes.placed(code) : first;
-      let before: RoomHome | undefined;
+      let before: Home | undefined;
       while (place.kind !== "here" || !piped.canBeServedHere()) {
         // What a home has read of its body and did not take comes to this hub as to any other.
         const home = place.kind === "there" ? place.home : { ...self, epoch: 0 };
@@ -306,7 +289,7 @@ export class EntryPlaces implements RoomPlaces {
   }
 }
 
-function isSame(home: RoomHome, before: RoomHome | undefined): boolean {
+function isSame(home: Home, before: Home | undefined): boolean {
   return home.hubId === before?.hubId && home.epoch === before.epoch;
 }
 

@@ -1,16 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HopHub } from "../../hop/dial.ts";
+import type { HopHub, Place } from "../../hop/dial.ts";
+import { MAX_HELD_BYTES } from "../../hop/pipe.ts";
 import { HubError } from "../../errors.ts";
 import type { ReadRequest } from "../../inference/inference-call.ts";
-import type { Arrival, PipedRequests, RoomPlaces, TunnelDial } from "../front-deps.ts";
+import type { Arrival, RoomPlaces, TunnelDial } from "./arrival.ts";
 import type { ResponseOptions } from "../relay.ts";
 import type { Deliveries } from "./deliveries.ts";
-import type { EntryPlaces, EntryPlacesDeps, Homes, Place } from "./entry-places.ts";
+import type { EntryPlaces, Homes } from "./entry-places.ts";
 import { decodeHopFacts, type HopFacts } from "./hop-facts.ts";
 import { servesOffer, type TakeOffer } from "./offers.ts";
-
-/** So much of a body is kept by the hub that has the client. */
-const maxHeldBytes = 64 * 1024;
 
 export interface HomePlacesDeps {
   /** Which hub a connection comes from. */
@@ -18,7 +16,7 @@ export interface HomePlacesDeps {
   deliveries: Deliveries;
   /** Where a request goes from here that came with a longer body, or has the beginning of a response. */
   onward: Pick<EntryPlaces, "again">;
-  entered: EntryPlacesDeps["entered"];
+  entered: RoomPlaces["entered"];
   /** The home of a room offers it to this hub. */
   takeOffer: TakeOffer;
   homes: Pick<Homes, "placeOf" | "placed"> & {
@@ -33,7 +31,7 @@ export interface HomePlacesDeps {
  * At the home of rooms: what other hubs pipe here is served, or refused. It is piped on only by a home that has taken it
  * and gave its room away since.
  */
-export class HomePlaces implements RoomPlaces, PipedRequests {
+export class HomePlaces implements RoomPlaces {
   readonly #deps: HomePlacesDeps;
   readonly #facts = new WeakMap<IncomingMessage, HopFacts>();
 
@@ -60,22 +58,15 @@ export class HomePlaces implements RoomPlaces, PipedRequests {
     read: ReadRequest,
   ): void {
     const bytes = read.body.reduce((sum, { length }) => sum + length, 0);
-    const isHeld = bytes <= maxHeldBytes && !response.headersSent;
+    const isHeld = bytes <= MAX_HELD_BYTES && !response.headersSent;
     if (isHeld) target.refuse(notHome(target.code));
     else this.#deps.onward.again(target, request, response, read);
   }
 
+  /** Takes a request that is from the other hub itself, not from a client. @returns whether it is served */
   takes(request: IncomingMessage, response: ServerResponse): boolean {
     const { peerOf, takeOffer } = this.#deps;
     return servesOffer(request, response, peerOf(request.socket), takeOffer);
-  }
-
-  ageMsOf(request: IncomingMessage): number {
-    return this.factsOf(request).ageMs;
-  }
-
-  requestIdOf(request: IncomingMessage): string {
-    return this.factsOf(request).requestId;
   }
 
   deliveryOf({ socket }: IncomingMessage): ResponseOptions["delivery"] {

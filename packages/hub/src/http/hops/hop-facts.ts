@@ -20,16 +20,17 @@ export interface HopFacts {
   address: string | undefined;
   throttleKey: string;
   ownAddress: string | undefined;
-  /** absent from a hub of an older version */
-  isOperator?: boolean;
+  isOperator: boolean;
   /** `http://host:port` as the client knows the asking hub */
   origin: string;
 }
 
 /** Of requests that a hub makes itself. */
 export function factsOfHub({ hubId }: HopHub): HopFacts {
-  const nobody = { address: undefined, throttleKey: hubId, ownAddress: undefined, origin: "" };
-  return { requestId: `hub_${hubId}`, epoch: 0, mustTake: false, ageMs: 0, ...nobody };
+  return {
+    ...{ requestId: `hub_${hubId}`, epoch: 0, mustTake: false, ageMs: 0, throttleKey: hubId },
+    ...{ address: undefined, ownAddress: undefined, origin: "", isOperator: false },
+  };
 }
 
 /** ASCII, whatever its values are. */
@@ -43,16 +44,16 @@ export function encodeHopFacts(facts: HopFacts): string {
 /** @throws HubError `bad_request`: the other hub is of another version */
 export function decodeHopFacts(header: string | string[] | undefined): HopFacts {
   const facts = parseObject(typeof header === "string" ? header : "") ?? {};
-  const { requestId, ageMs, epoch, mustTake, throttleKey, origin, address, ownAddress } = facts;
-  const { isOperator } = facts;
+  const { requestId, ageMs, epoch, throttleKey, origin, address, ownAddress } = facts;
   const areTexts = [requestId, throttleKey, origin].every((text) => typeof text === "string");
   const areAddresses = [address, ownAddress].every(
     (text) => text === undefined || typeof text === "string",
   );
-  const isJudged = isOperator === undefined || typeof isOperator === "boolean";
   const areNumbers = [ageMs, epoch].every((number) => Number.isSafeInteger(number));
-  const isPlaced = areNumbers && typeof mustTake === "boolean";
-  if (areTexts && areAddresses && isPlaced && isJudged) return facts as unknown as HopFacts;
+  const areFlags = [facts["mustTake"], facts["isOperator"]].every(
+    (flag) => typeof flag === "boolean",
+  );
+  if (areTexts && areAddresses && areNumbers && areFlags) return facts as unknown as HopFacts;
   throw new HubError("bad_request", "The request of another hub lacks what its client is.", {
     hint: "All hubs of a cluster run the same version.",
   });
@@ -82,7 +83,7 @@ export function createPipedPeerReader(options: PipedPeerOptions): PeerReader {
       return { throttleKey, ownAddress: placed(request, ownAddress) };
     },
     peerOf(request) {
-      const { address, throttleKey, ownAddress, isOperator = false } = factsOf(request);
+      const { address, throttleKey, ownAddress, isOperator } = factsOf(request);
       const isOwnNear = ownAddress !== undefined && isNear(ownAddress);
       return {
         address: placed(request, address),

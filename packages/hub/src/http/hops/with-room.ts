@@ -1,4 +1,5 @@
-import type { Arrival, FrontDeps } from "../front-deps.ts";
+import type { FrontDeps } from "../front-deps.ts";
+import type { Arrival } from "./arrival.ts";
 
 /**
  * Goes on with a request for a room: served here where there is no such room, which is then said, or where this hub
@@ -16,5 +17,5 @@ export function withRoom(
     else send(target.code === room.code ? target : { ...target, code: room.code });
   };
   if (cluster === undefined || registry.findRoom(target.code) !== undefined) proceed();
-  else cluster.catchUpRoom(target.code).then(proceed).catch(target.refuse);
+  else cluster.rooms.catchUp(target.code).then(proceed).catch(target.refuse);
 }
