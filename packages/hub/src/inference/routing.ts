@@ -62,7 +62,7 @@ export class Routing implements SelectionQuery {
   spare: SelectionQuery["spare"];
   excluded: readonly Participant[] = none;
   only: Participant | undefined;
-  readonly demand: Demand;
+  readonly demand: RequestDemand;
   readonly bar = undefined;
   readonly isByAlias: boolean;
   isStrict = false;
@@ -78,8 +78,6 @@ export class Routing implements SelectionQuery {
   #firstFailure: FirstFailure | undefined;
   /** The context of a participant was too small for the request: only a larger one may do. */
   #isTooLong = false;
-  /** more than the largest context that was too small; 0 before that was known of one */
-  #floorTokens = 0;
 
   constructor(
     room: Room,
@@ -99,7 +97,7 @@ export class Routing implements SelectionQuery {
     this.#contextLearned = contextLearned;
     this.#wallMs = wallMs;
     this.isByAlias = this.#field.alias !== undefined;
-    this.demand = demandOf(request, () => this.#floorTokens, permits);
+    this.demand = new RequestDemand(request, permits);
   }
 
   /** undefined until an attempt has failed without ending the request */
@@ -285,7 +283,7 @@ export class Routing implements SelectionQuery {
     this.#room.placing.warm.drop(participant, this.prompt);
     if (contextTokens !== undefined) {
       this.#contextLearned(participant, contextTokens);
-      this.#floorTokens = Math.max(this.#floorTokens, contextTokens + 1);
+      this.demand.floorTokens = Math.max(this.demand.floorTokens, contextTokens + 1);
     }
     this.#noteTokens(participant, promptTokens);
     if (this.#stepAfter(attempt, "context", attempts) !== "elsewhere") return false;
@@ -342,18 +340,31 @@ export class Routing implements SelectionQuery {
   }
 }
 
-/** @param floorTokens - more than the largest context that was too small for it so far */
-function demandOf(
-  request: InferenceRequest,
-  floorTokens: () => number,
-  { models, holder }: Permits,
-): Demand {
-  const { outputTokens, uses, requires } = request;
-  return {
-    ...{ outputTokens, uses, requires, models, holder },
-    get mostTokens() {
-      return Math.max(floorTokens(), request.textBytes / mostBytesPerToken);
-    },
-    leastTokens: () => Math.max(floorTokens(), request.leastTokens()),
-  };
+/** What one request demands. A class, whose members V8 finds sooner than those of an object with a getter. */
+class RequestDemand implements Demand {
+  readonly outputTokens: number;
+  readonly uses: number;
+  readonly requires: number;
+  readonly models: Demand["models"];
+  readonly holder: Demand["holder"];
+  /** more than the largest context that was too small for it; 0 before that was known of one */
+  floorTokens = 0;
+  readonly #request: InferenceRequest;
+
+  constructor(request: InferenceRequest, { models, holder }: Permits) {
+    this.outputTokens = request.outputTokens;
+    this.uses = request.uses;
+    this.requires = request.requires;
+    this.models = models;
+    this.holder = holder;
+    this.#request = request;
+  }
+
+  get mostTokens(): number {
+    return Math.max(this.floorTokens, this.#request.textBytes / mostBytesPerToken);
+  }
+
+  leastTokens(): number {
+    return Math.max(this.floorTokens, this.#request.leastTokens());
+  }
 }

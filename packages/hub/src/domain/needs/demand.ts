@@ -7,7 +7,7 @@ export interface Demand extends Permits {
   /** No less than `leastTokens()`, without looking at the prompt. */
   readonly mostTokens: number;
   /** How many tokens its prompt has at least. */
-  leastTokens: () => number;
+  leastTokens(): number;
   /** its `max_tokens`; 0 for none */
   readonly outputTokens: number;
   /** the features that it uses, as bits */

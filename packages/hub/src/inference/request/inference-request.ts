@@ -37,7 +37,7 @@ export interface InferenceRequest {
   /** how much of its prompt is text */
   readonly textBytes: number;
   /** How many tokens its prompt has at least. 0 after {@link forget}, unless it was called before. */
-  leastTokens: () => number;
+  leastTokens(): number;
   /** its `max_tokens`; 0 for none */
   readonly outputTokens: number;
   /** features that it uses or its sender requires, as bits */
@@ -165,11 +165,11 @@ export class ModelRequest implements InferenceRequest {
     return `${this.capability} ${this.selector}`;
   }
 
-  readonly leastTokens = (): number => {
+  leastTokens(): number {
     this.#leastTokens ??=
       this.textBytes === 0 ? 0 : this.#request && leastTokensOf(this.#request.body);
     return this.#leastTokens ?? 0;
-  };
+  }
 
   pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined {
     const { previousResponseId } = this;
@@ -265,11 +265,14 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly uses = 0;
   readonly requires = 0;
   readonly isBatch = false;
-  readonly leastTokens = (): number => 0;
   readonly #options: StoredResponseOptions;
 
   constructor(options: StoredResponseOptions) {
     this.#options = options;
+  }
+
+  leastTokens(): number {
+    return 0;
   }
 
   get marker(): StreamMarker {
