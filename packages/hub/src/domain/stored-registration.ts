@@ -21,13 +21,31 @@ export function storedRegistrationOf(
   participant: Participant,
   { hasAuthHeaders, computer, storedAt }: StoredFacts,
 ): StoredRegistration {
-  const { key: _key, learned: _learned, load: _load, paths, presence, ...registered } = participant;
-  const { machineDigest, registrant, ...declared } = registered;
+  const { machineDigest, registrant, paths, presence } = participant;
   const { instructions, ...config } = participant.config;
   const { returning } = presence;
+  // Each field is named, so that no new secret gets into the directory unnoticed.
   return {
-    ...declared,
+    roomCode: participant.roomCode,
+    id: participant.id,
+    nickname: participant.nickname,
+    model: participant.model,
+    endpoint: participant.endpoint,
+    baseUrl: participant.baseUrl,
+    endpointOrigin: participant.endpointOrigin,
+    specs: participant.specs,
     config,
+    declaredCapabilities: participant.declaredCapabilities,
+    isTunnelOnly: participant.isTunnelOnly,
+    liveness: participant.liveness,
+    declaredContext: participant.declaredContext,
+    isStandIn: participant.isStandIn,
+    only: participant.only,
+    batches: participant.batches,
+    tokenDigest: participant.tokenDigest,
+    clientKeyDigest: participant.clientKeyDigest,
+    agentId: participant.agentId,
+    keyId: participant.keyId,
     registrant: { ...registrant, computer: undefined },
     has: {
       authHeaders: hasAuthHeaders || returning?.authHeaders === true,
