@@ -1,6 +1,6 @@
 import { type Surface, SURFACES } from "@roomhub/protocol";
 import { bodyErrors, isRoutingError, routedErrors } from "./errors.ts";
-import { type Success, json, type Operation, type Parameter } from "./operation.ts";
+import { type Success, json, type Operation, operation, type Parameter } from "./operation.ts";
 
 const openai = "https://platform.openai.com/docs/api-reference";
 const cohere = "https://docs.cohere.com/reference/rerank";
@@ -213,11 +213,8 @@ function stored(
 
 /** Models, routes and everything that reaches a provider. */
 export const inferenceOperations: readonly Operation[] = [
-  {
-    id: "explainRoute",
-    tag: "Models",
+  operation("explainRoute", "Models", ["GET /rooms/:code/route", "GET /v1/rooms/:code/route"], {
     summary: "Where a request would go now, and why",
-    routes: ["GET /rooms/:code/route", "GET /v1/rooms/:code/route"],
     parameters: [
       {
         name: "model",
@@ -237,38 +234,29 @@ export const inferenceOperations: readonly Operation[] = [
     ],
     successes: { 200: json("The explanation.", "RouteExplanation") },
     errors: ["room_not_found", "invalid_type"],
-  },
-  {
-    id: "listModels",
-    tag: "Models",
+  }),
+  operation("listModels", "Models", both("GET", "models"), {
     summary: "Every participant that is online, as a models list",
     description:
       "Those that can serve requests come first. From memory; no provider is called. For clients that send `anthropic-version`: Anthropic's list, with the room's aliases.",
-    routes: both("GET", "models"),
     parameters: [anthropicVersion],
     successes: { 200: json("The list.", "AnyModelList") },
     errors: ["room_not_found"],
-  },
-  {
-    id: "getModel",
-    tag: "Models",
+  }),
+  operation("getModel", "Models", both("GET", "models/:model"), {
     summary: "The participant that a selector would reach now",
-    routes: both("GET", "models/:model"),
     parameters: [anthropicVersion],
     successes: { 200: json("The participant's entry.", "AnyModelEntry") },
     errors: ["room_not_found", "model_not_found", "participant_offline", "budget_exhausted"],
-  },
+  }),
   ...SURFACES.map(ofSurface),
-  {
-    id: "openResponsesSocket",
-    tag: "Inference",
+  operation("openResponsesSocket", "Inference", both("GET", "responses"), {
     summary: "Responses over a WebSocket",
     description:
       "Open Responses' WebSocket mode: each message is the body of a request for a response with `type: response.create`, each event of the response is a message. See docs/reference/http.md.",
-    routes: both("GET", "responses"),
     successes: { 101: { description: "The socket is open." } },
     errors: ["room_not_found", "upgrade_required", "hub_draining", "hub_overloaded"],
-  },
+  }),
   stored("getResponse", "GET", "", "Get a stored response", "get"),
   stored("deleteResponse", "DELETE", "", "Delete a stored response", "delete"),
   stored("cancelResponse", "POST", "/cancel", "Cancel a response in the background", "cancel"),

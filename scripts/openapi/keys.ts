@@ -1,61 +1,49 @@
 import { bodyErrors } from "./errors.ts";
-import { json, type Operation } from "./operation.ts";
+import { both, json, type Operation, operation } from "./operation.ts";
 
-const keeperErrors = ["room_not_found", "host_token_required", "cluster_unavailable"] as const;
+const hostErrors = ["room_not_found", "host_token_required", "cluster_unavailable"] as const;
+
+/** What the host of a room may do. @param about - its errors are those beside the errors of each */
+function ofHost(
+  id: string,
+  tag: Operation["tag"],
+  route: string,
+  { errors = [], ...about }: Parameters<typeof operation>[3],
+): Operation {
+  const all = [...hostErrors, ...errors];
+  return operation(id, tag, both(route), { ...about, errors: all, token: "keeper" });
+}
 
 /** Who may use a closed room, and what the host of any may do. */
 export const keyOperations: readonly Operation[] = [
-  {
-    id: "closeRoom",
-    tag: "Keys",
+  ofHost("closeRoom", "Keys", "POST /rooms/:code/close", {
     summary: "Close a room: from then on its use needs a key",
-    routes: ["POST /rooms/:code/close", "POST /v1/rooms/:code/close"],
     successes: { 200: json("It is closed.", "RoomResponse") },
-    errors: keeperErrors,
-    token: "keeper",
-  },
-  {
-    id: "openRoom",
-    tag: "Keys",
+  }),
+  ofHost("openRoom", "Keys", "POST /rooms/:code/open", {
     summary: "Open a room; its keys are kept",
-    routes: ["POST /rooms/:code/open", "POST /v1/rooms/:code/open"],
     successes: { 200: json("It is open.", "RoomResponse") },
-    errors: keeperErrors,
-    token: "keeper",
-  },
+  }),
   {
-    id: "listKeys",
-    tag: "Keys",
-    summary: "The keys of a room, the oldest first, with those that ended within 30 days",
-    routes: ["GET /rooms/:code/keys", "GET /v1/rooms/:code/keys"],
-    successes: { 200: json("The keys, without their values.", "KeyListResponse") },
+    ...ofHost("listKeys", "Keys", "GET /rooms/:code/keys", {
+      summary: "The keys of a room, the oldest first, with those that ended within 30 days",
+      successes: { 200: json("The keys, without their values.", "KeyListResponse") },
+    }),
     errors: ["room_not_found", "host_token_required"],
-    token: "keeper",
   },
-  {
-    id: "createKey",
-    tag: "Keys",
+  ofHost("createKey", "Keys", "POST /rooms/:code/keys", {
     summary: "Create a key",
-    routes: ["POST /rooms/:code/keys", "POST /v1/rooms/:code/keys"],
     body: "CreateKeyRequest",
     successes: { 201: json("The key, with its value.", "NewKeyResponse") },
-    errors: [...bodyErrors, ...keeperErrors, "key_name_taken", "too_many_keys"],
-    token: "keeper",
-  },
-  {
-    id: "revokeKey",
-    tag: "Keys",
+    errors: [...bodyErrors, "key_name_taken", "too_many_keys"],
+  }),
+  ofHost("revokeKey", "Keys", "DELETE /rooms/:code/keys/:key", {
     summary: "Revoke a key",
-    routes: ["DELETE /rooms/:code/keys/:key", "DELETE /v1/rooms/:code/keys/:key"],
     successes: { 200: json("It is revoked.", "KeyResponse") },
-    errors: [...keeperErrors, "key_not_found"],
-    token: "keeper",
-  },
-  {
-    id: "rotateKey",
-    tag: "Keys",
+    errors: ["key_not_found"],
+  }),
+  ofHost("rotateKey", "Keys", "POST /rooms/:code/keys/:key/rotate", {
     summary: "Give a key another value",
-    routes: ["POST /rooms/:code/keys/:key/rotate", "POST /v1/rooms/:code/keys/:key/rotate"],
     parameters: [
       {
         name: "graceMs",
@@ -65,37 +53,20 @@ export const keyOperations: readonly Operation[] = [
       },
     ],
     successes: { 200: json("The key, with its new value.", "NewKeyResponse") },
-    errors: [...keeperErrors, "key_not_found", "invalid_type"],
-    token: "keeper",
-  },
-
-  {
-    id: "updateRoom",
-    tag: "Rooms",
+    errors: ["key_not_found", "invalid_type"],
+  }),
+  ofHost("updateRoom", "Rooms", "PUT /rooms/:code", {
     summary: "Give a room another name or join password",
-    routes: ["PUT /rooms/:code", "PUT /v1/rooms/:code"],
     body: "UpdateRoomRequest",
     successes: { 200: json("Changed.", "RoomResponse") },
-    errors: [...bodyErrors, ...keeperErrors],
-    token: "keeper",
-  },
-  {
-    id: "deleteRoom",
-    tag: "Rooms",
+    errors: bodyErrors,
+  }),
+  ofHost("deleteRoom", "Rooms", "DELETE /rooms/:code", {
     summary: "Delete a room, and end everything in it",
-    routes: ["DELETE /rooms/:code", "DELETE /v1/rooms/:code"],
     successes: { 200: json("It is gone.", "SuccessResponse") },
-    errors: keeperErrors,
-    token: "keeper",
-  },
-  {
-    id: "kickParticipant",
-    tag: "Participants",
+  }),
+  ofHost("kickParticipant", "Participants", "POST /rooms/:code/participants/:id/kick", {
     summary: "Remove a participant, and refuse its joins for a while",
-    routes: [
-      "POST /rooms/:code/participants/:id/kick",
-      "POST /v1/rooms/:code/participants/:id/kick",
-    ],
     parameters: [
       {
         name: "banMs",
@@ -105,55 +76,31 @@ export const keyOperations: readonly Operation[] = [
       },
     ],
     successes: { 200: json("It is removed.", "SuccessResponse") },
-    errors: [...keeperErrors, "participant_not_found", "invalid_type"],
-    token: "keeper",
-  },
-  {
-    id: "listBans",
-    tag: "Rooms",
+    errors: ["participant_not_found", "invalid_type"],
+  }),
+  ofHost("listBans", "Rooms", "GET /rooms/:code/bans", {
     summary: "List the participants that were removed and may not join again yet",
-    routes: ["GET /rooms/:code/bans", "GET /v1/rooms/:code/bans"],
     successes: { 200: json("The oldest first.", "BansResponse") },
-    errors: keeperErrors,
-    token: "keeper",
-  },
-  {
-    id: "liftBan",
-    tag: "Rooms",
+  }),
+  ofHost("liftBan", "Rooms", "DELETE /rooms/:code/bans/:id", {
     summary: "Let a participant that was removed join again",
     description: "From its machine and address, too. The response has the bans that are left.",
-    routes: ["DELETE /rooms/:code/bans/:id", "DELETE /v1/rooms/:code/bans/:id"],
     successes: { 200: json("It may join.", "BansResponse") },
-    errors: keeperErrors,
-    token: "keeper",
-  },
-  {
-    id: "listBlocked",
-    tag: "Rooms",
+  }),
+  ofHost("listBlocked", "Rooms", "GET /rooms/:code/blocked", {
     summary: "List the clients whose requests are refused",
-    routes: ["GET /rooms/:code/blocked", "GET /v1/rooms/:code/blocked"],
     successes: { 200: json("The oldest first.", "BlockedResponse") },
-    errors: keeperErrors,
-    token: "keeper",
-  },
-  {
-    id: "blockClient",
-    tag: "Rooms",
+  }),
+  ofHost("blockClient", "Rooms", "PUT /rooms/:code/blocked/:client", {
     summary: "Refuse the requests of a client",
     description:
       "By its name or fingerprint, as events show it, or by its address. What it runs ends.",
-    routes: ["PUT /rooms/:code/blocked/:client", "PUT /v1/rooms/:code/blocked/:client"],
     successes: { 200: json("It is blocked.", "BlockedResponse") },
-    errors: [...keeperErrors, "invalid_type"],
-    token: "keeper",
-  },
-  {
-    id: "unblockClient",
-    tag: "Rooms",
+    errors: ["invalid_type"],
+  }),
+  ofHost("unblockClient", "Rooms", "DELETE /rooms/:code/blocked/:client", {
     summary: "Let a blocked client send requests again",
-    routes: ["DELETE /rooms/:code/blocked/:client", "DELETE /v1/rooms/:code/blocked/:client"],
     successes: { 200: json("It is not blocked.", "BlockedResponse") },
-    errors: [...keeperErrors, "invalid_type"],
-    token: "keeper",
-  },
+    errors: ["invalid_type"],
+  }),
 ];

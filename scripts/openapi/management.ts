@@ -1,5 +1,5 @@
 import { bodyErrors } from "./errors.ts";
-import { json, type Operation } from "./operation.ts";
+import { both, json, type Operation, operation } from "./operation.ts";
 
 const joinErrors = [
   ...bodyErrors,
@@ -49,19 +49,12 @@ const handedOut = {
 
 /** Hub, rooms, participants and events. */
 export const managementOperations: readonly Operation[] = [
-  {
-    id: "getHealth",
-    tag: "Hub",
+  operation("getHealth", "Hub", both("GET /health"), {
     summary: "Whether the hub is running",
-    routes: ["GET /health", "GET /v1/health"],
     successes: { 200: json("It is running.", "Health"), 503: json("It is stopping.", "Health") },
-    errors: [],
-  },
-  {
-    id: "getOpenApi",
-    tag: "Hub",
+  }),
+  operation("getOpenApi", "Hub", both("GET /openapi.json"), {
     summary: "This document",
-    routes: ["GET /openapi.json", "GET /v1/openapi.json"],
     successes: {
       200: {
         description: "OpenAPI 3.1.",
@@ -70,112 +63,72 @@ export const managementOperations: readonly Operation[] = [
       },
       304: { description: "Unchanged since the one in `if-none-match`.", headers: ["etag"] },
     },
-    errors: [],
-  },
+  }),
 
-  {
-    id: "getHubPage",
-    tag: "Hub",
+  operation("getHubPage", "Hub", ["GET /"], {
     summary: "The hub's rooms, for people",
     description:
       "Only where `Accept` names `text/html`, and not below `application/json`; else 404 `not_found`. `GET /rooms/{code}` is a page under the same condition.",
-    routes: ["GET /"],
     successes: { 200: { description: "HTML." } },
-    errors: [],
-  },
-  {
-    id: "getProgram",
-    tag: "Hub",
+  }),
+  operation("getProgram", "Hub", ["GET /roomhub.tgz"], {
     summary: "The hub's own program as an npm package",
     description: "Not with `--no-handout`.",
-    routes: ["GET /roomhub.tgz"],
     successes: handedOut,
     errors: ["handout_unavailable"],
-  },
-  {
-    id: "getProgramOfVersion",
-    tag: "Hub",
+  }),
+  operation("getProgramOfVersion", "Hub", ["GET /roomhub-:version.tgz"], {
     summary: "The same, under a URL that never changes",
-    routes: ["GET /roomhub-:version.tgz"],
     successes: handedOut,
     errors: ["handout_unavailable"],
-  },
-  {
-    id: "getSdk",
-    tag: "Hub",
+  }),
+  operation("getSdk", "Hub", ["GET /roomhub-client.tgz"], {
     summary: "The SDK, `@roomhub/client`, as an npm package",
     description: "Not with `--no-handout`.",
-    routes: ["GET /roomhub-client.tgz"],
     successes: handedOut,
     errors: ["handout_unavailable"],
-  },
-  {
-    id: "openMonitor",
-    tag: "Hub",
+  }),
+  operation("openMonitor", "Hub", ["GET /monitor"], {
     summary: "To the page that watches a room",
-    routes: ["GET /monitor"],
     successes: { 302: { description: "To `monitor/`, with the same query." } },
-    errors: [],
-  },
-  {
-    id: "getMonitorFile",
-    tag: "Hub",
+  }),
+  operation("getMonitorFile", "Hub", ["GET /monitor/*"], {
     summary: "A file of the page that watches a room",
-    routes: ["GET /monitor/*"],
     successes: { 200: { description: "The file." } },
     errors: ["handout_unavailable"],
-  },
+  }),
 
-  {
-    id: "createRoom",
-    tag: "Rooms",
+  operation("createRoom", "Rooms", both("POST /rooms"), {
     summary: "Create a room",
-    routes: ["POST /rooms", "POST /v1/rooms"],
     body: "CreateRoomRequest",
     successes: { 201: json("The room.", "CreateRoomResponse") },
     errors: [...bodyErrors, "operator_required", "rate_limit_exceeded", "room_limit_reached"],
-  },
-  {
-    id: "listRooms",
-    tag: "Rooms",
+  }),
+  operation("listRooms", "Rooms", both("GET /rooms"), {
     summary: "All rooms, in creation order",
-    routes: ["GET /rooms", "GET /v1/rooms"],
     successes: { 200: json("The rooms.", "RoomListResponse") },
-    errors: [],
-  },
-  {
-    id: "getRoom",
-    tag: "Rooms",
+  }),
+  operation("getRoom", "Rooms", both("GET /rooms/:code"), {
     summary: "One room",
-    routes: ["GET /rooms/:code", "GET /v1/rooms/:code"],
     successes: { 200: json("The room.", "RoomResponse") },
     errors: ["room_not_found"],
-  },
+  }),
 
-  {
-    id: "openRoomMonitor",
-    tag: "Rooms",
+  operation("openRoomMonitor", "Rooms", ["GET /rooms/:code/watch"], {
     summary: "To the page that watches the room, for people",
     description:
       "Only where `Accept` names `text/html`, and not below `application/json`, and not with `--no-handout`; else 404 `not_found`.",
-    routes: ["GET /rooms/:code/watch"],
     successes: { 302: { description: "To `/monitor/`, with the room in its query." } },
     errors: ["room_not_found"],
-  },
+  }),
 
-  {
-    id: "listAliases",
-    tag: "Aliases",
+  operation("listAliases", "Aliases", both("GET /rooms/:code/aliases"), {
     summary: "The aliases of a room, the oldest first",
-    routes: ["GET /rooms/:code/aliases", "GET /v1/rooms/:code/aliases"],
     successes: { 200: json("The aliases.", "AliasListResponse") },
     errors: ["room_not_found"],
-  },
-  {
-    id: "putAlias",
-    tag: "Aliases",
+  }),
+  operation("putAlias", "Aliases", both("POST /rooms/:code/aliases"), {
     summary: "Add an alias, or give a known pattern other targets",
-    routes: ["POST /rooms/:code/aliases", "POST /v1/rooms/:code/aliases"],
     body: "AliasRequest",
     successes: {
       200: json("The pattern was known.", "AliasResponse"),
@@ -190,12 +143,9 @@ export const managementOperations: readonly Operation[] = [
       "cluster_unavailable",
     ],
     token: "host",
-  },
-  {
-    id: "deleteAlias",
-    tag: "Aliases",
+  }),
+  operation("deleteAlias", "Aliases", both("DELETE /rooms/:code/aliases"), {
     summary: "Remove an alias",
-    routes: ["DELETE /rooms/:code/aliases", "DELETE /v1/rooms/:code/aliases"],
     parameters: [
       { name: "pattern", in: "query", description: "Exactly as it is listed", required: true },
     ],
@@ -208,15 +158,12 @@ export const managementOperations: readonly Operation[] = [
       "cluster_unavailable",
     ],
     token: "host",
-  },
+  }),
 
-  {
-    id: "joinRoom",
-    tag: "Participants",
+  operation("joinRoom", "Participants", ["POST /rooms/:code/join"], {
     summary: "Join a room, or join it again",
     description:
       "A join of a known id by its owner replaces all fields. In a protected room the join password is required, unless the token proves ownership.",
-    routes: ["POST /rooms/:code/join"],
     parameters: [
       {
         name: "if-none-match",
@@ -233,14 +180,11 @@ export const managementOperations: readonly Operation[] = [
     },
     errors: joinErrors,
     token: "optional",
-  },
-  {
-    id: "putParticipant",
-    tag: "Participants",
+  }),
+  operation("putParticipant", "Participants", ["PUT /v1/rooms/:code/participants/:id"], {
     summary: "Join under this id, or change what is registered",
     description:
       "An unknown id joins and needs the fields of a join, except the id. For a known id the owner changes any subset of fields: no password, no new token, and an open tunnel stays open.",
-    routes: ["PUT /v1/rooms/:code/participants/:id"],
     body: "UpdateParticipantRequest",
     successes: {
       200: json("Changed.", "JoinResponse"),
@@ -248,70 +192,54 @@ export const managementOperations: readonly Operation[] = [
     },
     errors: [...joinErrors, "participant_token_required"],
     token: "optional",
-  },
-  {
-    id: "putFeatures",
-    tag: "Participants",
+  }),
+  operation("putFeatures", "Participants", ["PUT /v1/rooms/:code/participants/:id/features"], {
     summary: "Report what requests have shown of a participant's model",
     description:
       "Replaces what was reported this way before; `{}` takes it back. `roomhub bench` sends it.",
-    routes: ["PUT /v1/rooms/:code/participants/:id/features"],
     body: "MeasuredFeatures",
     successes: { 200: json("Taken.", "ParticipantResponse") },
     errors: [...bodyErrors, "room_not_found", "participant_not_found", "host_token_required"],
     token: "host",
-  },
-  {
-    id: "leaveRoom",
-    tag: "Participants",
-    summary: "Leave the room",
-    routes: ["DELETE /rooms/:code/leave/:id", "DELETE /v1/rooms/:code/participants/:id"],
-    successes: { 200: json("Removed.", "SuccessResponse") },
-    errors: ownerErrors,
-    token: "optional",
-  },
-  {
-    id: "listParticipants",
-    tag: "Participants",
+  }),
+  operation(
+    "leaveRoom",
+    "Participants",
+    ["DELETE /rooms/:code/leave/:id", "DELETE /v1/rooms/:code/participants/:id"],
+    {
+      summary: "Leave the room",
+      successes: { 200: json("Removed.", "SuccessResponse") },
+      errors: ownerErrors,
+      token: "optional",
+    },
+  ),
+  operation("listParticipants", "Participants", both("GET /rooms/:code/participants"), {
     summary: "All participants in join order, offline ones too",
-    routes: ["GET /rooms/:code/participants", "GET /v1/rooms/:code/participants"],
     successes: { 200: json("The participants.", "ParticipantListResponse") },
     errors: ["room_not_found"],
-  },
-  {
-    id: "getParticipant",
-    tag: "Participants",
+  }),
+  operation("getParticipant", "Participants", ["GET /v1/rooms/:code/participants/:id"], {
     summary: "One participant",
-    routes: ["GET /v1/rooms/:code/participants/:id"],
     successes: { 200: json("The participant.", "ParticipantResponse") },
     errors: ["room_not_found", "participant_not_found"],
-  },
-  {
-    id: "postHeartbeat",
-    tag: "Participants",
+  }),
+  operation("postHeartbeat", "Participants", ["POST /rooms/:code/health"], {
     summary: "Send a heartbeat; the participant's id is in the body",
-    routes: ["POST /rooms/:code/health"],
     body: "HeartbeatRequest",
     successes: { 200: json("Recorded.", "HeartbeatResponse") },
     errors: [...bodyErrors, "invalid_id", ...ownerErrors],
     token: "optional",
-  },
-  {
-    id: "heartbeat",
-    tag: "Participants",
+  }),
+  operation("heartbeat", "Participants", ["POST /v1/rooms/:code/participants/:id/heartbeat"], {
     summary: "Send a heartbeat",
-    routes: ["POST /v1/rooms/:code/participants/:id/heartbeat"],
     successes: { 200: json("Recorded.", "HeartbeatResponse") },
     errors: ownerErrors,
     token: "optional",
-  },
-  {
-    id: "openTunnel",
-    tag: "Participants",
+  }),
+  operation("openTunnel", "Participants", ["GET /v1/rooms/:code/participants/:id/tunnel"], {
     summary: "Open a tunnel and serve requests through it",
     description:
       "A WebSocket with the subprotocol `roomhub.tunnel.v1`; its frames are in docs/reference/tunnel.md. Requests from web pages are refused.",
-    routes: ["GET /v1/rooms/:code/participants/:id/tunnel"],
     successes: { 101: { description: "The tunnel is open." } },
     errors: [
       ...ownerErrors,
@@ -323,79 +251,58 @@ export const managementOperations: readonly Operation[] = [
       "hub_draining",
     ],
     token: "required",
-  },
+  }),
 
-  {
-    id: "listHubs",
-    tag: "Hub",
+  operation("listHubs", "Hub", ["GET /v1/cluster/hubs"], {
     summary: "The hubs of the cluster, and the links to them",
-    routes: ["GET /v1/cluster/hubs"],
     successes: {
       200: json("This hub first, the others by id. 404 at a hub that is alone.", "HubList"),
     },
     errors: ["not_found"],
-  },
-  {
-    id: "openHop",
-    tag: "Hub",
+  }),
+  operation("openHop", "Hub", ["GET /v1/cluster/hop"], {
     summary: "Connect two hubs of a cluster",
     description:
       "An upgrade to `roomhub-hop`, by another hub that proves the cluster's secret: for requests of rooms that have their home here. 404 at a hub that is alone.",
-    routes: ["GET /v1/cluster/hop"],
     successes: { 101: { description: "The other hub is proven." } },
     errors: ["not_found", "upgrade_required"],
-  },
+  }),
 
-  {
-    id: "listRequests",
-    tag: "Events",
+  operation("listRequests", "Events", both("GET /rooms/:code/requests"), {
     summary: "The requests that run or wait now, the oldest first",
     description:
       "For programs that open an event stream while requests run: open the stream first, then read this list.",
-    routes: ["GET /rooms/:code/requests", "GET /v1/rooms/:code/requests"],
     successes: { 200: json("The requests.", "RequestListResponse") },
     errors: ["room_not_found"],
-  },
-  {
-    id: "watchRoom",
-    tag: "Events",
+  }),
+  operation("watchRoom", "Events", ["GET /rooms/:code/events"], {
     summary: "Watch one room; names with colons",
     description: eventFraming,
-    routes: ["GET /rooms/:code/events"],
     parameters: [detail, lastEventId],
     successes: { 200: events("ColonEvent") },
     errors: ["room_not_found", "too_many_subscribers"],
-  },
-  {
-    id: "watchRoom",
-    tag: "Events",
+  }),
+  operation("watchRoom", "Events", ["GET /v1/rooms/:code/events"], {
     summary: "Watch one room; names with dots",
     description: eventFraming,
-    routes: ["GET /v1/rooms/:code/events"],
     parameters: [detail, lastEventId],
     successes: { 200: events("DotEvent") },
     errors: ["room_not_found", "too_many_subscribers"],
-  },
-  {
-    id: "watchHub",
-    tag: "Events",
+  }),
+  operation("watchHub", "Events", ["GET /events"], {
     summary: "Watch all rooms; names with colons",
     description: eventFraming,
-    routes: ["GET /events"],
     parameters: [detail],
     successes: { 200: events("ColonEvent") },
     errors: ["too_many_subscribers"],
-  },
-  {
-    id: "watchHub",
-    tag: "Events",
+  }),
+  operation("watchHub", "Events", ["GET /v1/events"], {
     summary: "Watch all rooms; names with dots",
     description: eventFraming,
-    routes: ["GET /v1/events"],
     parameters: [detail],
     successes: { 200: events("DotEvent") },
     errors: ["too_many_subscribers"],
-  },
+  }),
 ];
 
 function events(schema: string) {

@@ -59,3 +59,18 @@ export interface Operation {
 export function json(description: string, schema: string): Success {
   return { description, content: { "application/json": schema } };
 }
+
+/** A route of a room in both families of paths. @param route - such as `POST /rooms/:code/close` */
+export function both(route: string): string[] {
+  return [route, route.replace(" /", " /v1/")];
+}
+
+/** @param about - without `errors`: those of every request are all */
+export function operation(
+  id: string,
+  tag: Operation["tag"],
+  routes: readonly string[],
+  about: Omit<Operation, "id" | "tag" | "routes" | "errors"> & Partial<Pick<Operation, "errors">>,
+): Operation {
+  return { id, tag, routes, errors: [], ...about };
+}
