@@ -21,7 +21,7 @@ import {
   type UpdateParticipantRequest,
   type World,
 } from "@roomhub/protocol";
-import { callHub, type Fetch, type HubConnection } from "./connection.ts";
+import { callHub, type Fetch, type HubCall, type HubConnection } from "./connection.ts";
 import { notAHub } from "./errors.ts";
 import { type DetailStreamOptions, type EventStreamOptions, readEvents } from "./event-stream.ts";
 import { keyInLink, normaliseHubUrl, parseInvite, pinIn } from "./hub-url.ts";
@@ -112,10 +112,9 @@ export class RoomhubClient {
    */
   createRoom(
     room: { name: string; password?: string | undefined; closed?: boolean | undefined },
-    options: CallOptions & Pick<HostProof, "operatorSecret"> = {},
+    options?: CallOptions & Pick<HostProof, "operatorSecret">,
   ): Promise<CreateRoomResponse> {
-    const call = { method: "POST", path: "/v1/rooms", body: room } as const;
-    return callHub(this.#connection, { ...call, ...options });
+    return this.#call("POST", "/v1/rooms", options, room);
   }
 
   /** What the host of a room may do, and the operator of the hub. */
@@ -123,21 +122,17 @@ export class RoomhubClient {
     return new RoomHost(this.#connection, code, proof);
   }
 
-  async listRooms({ signal }: CallOptions = {}): Promise<Room[]> {
-    const path = "/v1/rooms";
-    return (await callHub<{ rooms: Room[] }>(this.#connection, { method: "GET", path, signal }))
-      .rooms;
+  async listRooms(options?: CallOptions): Promise<Room[]> {
+    return (await this.#get<{ rooms: Room[] }>("/v1/rooms", options)).rooms;
   }
 
-  async getRoom(code: string, { signal }: CallOptions = {}): Promise<Room> {
-    const path = roomPath(code);
-    return (await callHub<{ room: Room }>(this.#connection, { method: "GET", path, signal })).room;
+  async getRoom(code: string, options?: CallOptions): Promise<Room> {
+    return (await this.#get<{ room: Room }>(roomPath(code), options)).room;
   }
 
   /** The names that stand for models of the room, the oldest first. */
-  async listAliases(code: string, { signal }: CallOptions = {}): Promise<Alias[]> {
-    const call = { method: "GET", path: `${roomPath(code)}/aliases`, signal } as const;
-    return (await callHub<{ aliases: Alias[] }>(this.#connection, call)).aliases;
+  async listAliases(code: string, options?: CallOptions): Promise<Alias[]> {
+    return (await this.#get<{ aliases: Alias[] }>(`${roomPath(code)}/aliases`, options)).aliases;
   }
 
   /**
@@ -151,32 +146,23 @@ export class RoomhubClient {
     code: string,
     pattern: string,
     targets: readonly string[],
-    { hostToken, signal }: HostCallOptions = {},
+    options?: HostCallOptions,
   ): Promise<Alias> {
-    const path = `${roomPath(code)}/aliases`;
     const body = { pattern, targets };
-    const call = { method: "POST", path, body, hostToken, signal } as const;
-    return (await callHub<{ alias: Alias }>(this.#connection, call)).alias;
+    const path = `${roomPath(code)}/aliases`;
+    return (await this.#call<{ alias: Alias }>("POST", path, options, body)).alias;
   }
 
   /** @throws RoomhubError with code `host_token_required` or `alias_not_found` */
-  async removeAlias(
-    code: string,
-    pattern: string,
-    { hostToken, signal }: HostCallOptions = {},
-  ): Promise<void> {
-    const path = `${roomPath(code)}/aliases?${new URLSearchParams({ pattern })}`;
-    await callHub(this.#connection, { method: "DELETE", path, hostToken, signal });
+  async removeAlias(code: string, pattern: string, options?: HostCallOptions): Promise<void> {
+    const query = new URLSearchParams({ pattern });
+    await this.#call("DELETE", `${roomPath(code)}/aliases?${query}`, options);
   }
 
   /** Registers a participant, or replaces one registered with the same token. Returns a token if a new one was issued. */
-  join(
-    code: string,
-    body: JoinRequest,
-    { token, onlyIfNew, signal }: JoinCallOptions = {},
-  ): Promise<JoinResponse> {
+  join(code: string, body: JoinRequest, options?: JoinCallOptions): Promise<JoinResponse> {
     const path = `/rooms/${encodeURIComponent(normaliseRoomCode(code))}/join`;
-    return callHub(this.#connection, { method: "POST", path, body, token, onlyIfNew, signal });
+    return this.#call("POST", path, options, body);
   }
 
   /** Changes any subset of a participant's fields; `null` clears one. Joins if the id is new and all fields are present. */
@@ -184,10 +170,9 @@ export class RoomhubClient {
     code: string,
     id: string,
     patch: UpdateParticipantRequest,
-    { token, signal }: OwnerCallOptions = {},
+    options?: OwnerCallOptions,
   ): Promise<JoinResponse> {
-    const path = participantPath(code, id);
-    return callHub(this.#connection, { method: "PUT", path, body: patch, token, signal });
+    return this.#call("PUT", participantPath(code, id), options, patch);
   }
 
   /**
@@ -199,57 +184,43 @@ export class RoomhubClient {
     code: string,
     id: string,
     measured: MeasuredFeatures,
-    { hostToken, signal }: HostCallOptions = {},
+    options?: HostCallOptions,
   ): Promise<ParticipantSummary> {
     const path = `${participantPath(code, id)}/features`;
-    const call = { method: "PUT", path, body: measured, hostToken, signal } as const;
-    return (await callHub<{ participant: ParticipantSummary }>(this.#connection, call)).participant;
+    return (await this.#call<OneParticipant>("PUT", path, options, measured)).participant;
   }
 
-  async leave(code: string, id: string, { token, signal }: OwnerCallOptions = {}): Promise<void> {
-    const path = participantPath(code, id);
-    await callHub(this.#connection, { method: "DELETE", path, token, signal });
+  async leave(code: string, id: string, options?: OwnerCallOptions): Promise<void> {
+    await this.#call("DELETE", participantPath(code, id), options);
   }
 
-  async listParticipants(
-    code: string,
-    { signal }: CallOptions = {},
-  ): Promise<ParticipantSummary[]> {
+  async listParticipants(code: string, options?: CallOptions): Promise<ParticipantSummary[]> {
     const path = `${roomPath(code)}/participants`;
-    const call = { method: "GET", path, signal } as const;
-    return (await callHub<{ participants: ParticipantSummary[] }>(this.#connection, call))
-      .participants;
+    return (await this.#get<{ participants: ParticipantSummary[] }>(path, options)).participants;
   }
 
   async getParticipant(
     code: string,
     id: string,
-    { signal }: CallOptions = {},
+    options?: CallOptions,
   ): Promise<ParticipantSummary> {
-    const call = { method: "GET", path: participantPath(code, id), signal } as const;
-    return (await callHub<{ participant: ParticipantSummary }>(this.#connection, call)).participant;
+    return (await this.#get<OneParticipant>(participantPath(code, id), options)).participant;
   }
 
   /** Send at least one every 30 s to keep a participant without a tunnel online. Interface §3. */
-  heartbeat(
-    code: string,
-    id: string,
-    { token, signal }: OwnerCallOptions = {},
-  ): Promise<HeartbeatResponse> {
-    const path = `${participantPath(code, id)}/heartbeat`;
-    return callHub(this.#connection, { method: "POST", path, body: {}, token, signal });
+  heartbeat(code: string, id: string, options?: OwnerCallOptions): Promise<HeartbeatResponse> {
+    return this.#call("POST", `${participantPath(code, id)}/heartbeat`, options, {});
   }
 
   /** The requests that run or wait now, the oldest first: for a program that opens an event stream late. */
-  async listRequests(code: string, { signal }: CallOptions = {}): Promise<RequestSummary[]> {
-    const call = { method: "GET", path: `${roomPath(code)}/requests`, signal } as const;
-    return (await callHub<{ requests: RequestSummary[] }>(this.#connection, call)).requests;
+  async listRequests(code: string, options?: CallOptions): Promise<RequestSummary[]> {
+    const path = `${roomPath(code)}/requests`;
+    return (await this.#get<{ requests: RequestSummary[] }>(path, options)).requests;
   }
 
   /** The values that a request's `model` field can have, routable ones first. Contract §4. */
-  async listModels(code: string, { signal }: CallOptions = {}): Promise<ModelEntry[]> {
-    const call = { method: "GET", path: `${roomPath(code)}/models`, signal } as const;
-    return (await callHub<{ data: ModelEntry[] }>(this.#connection, call)).data;
+  async listModels(code: string, options?: CallOptions): Promise<ModelEntry[]> {
+    return (await this.#get<{ data: ModelEntry[] }>(`${roomPath(code)}/models`, options)).data;
   }
 
   /**
@@ -259,28 +230,26 @@ export class RoomhubClient {
   explainRoute(
     code: string,
     question: RouteQuestion,
-    { signal }: CallOptions = {},
+    options?: CallOptions,
   ): Promise<RouteExplanation> {
     const given = Object.entries(question)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, String(value)]);
-    const path = `${roomPath(code)}/route?${new URLSearchParams(given)}`;
-    return callHub(this.#connection, { method: "GET", path, signal });
+    return this.#get(`${roomPath(code)}/route?${new URLSearchParams(given)}`, options);
   }
 
   /** Also resolves for a draining hub, with `status: "draining"`. @throws `invalid_response` at another server with a `/v1/health` */
-  async health({ signal }: CallOptions = {}): Promise<HealthResponse> {
-    const call = { method: "GET", path: "/v1/health", signal, accept: [503] } as const;
-    const health = await callHub<HealthResponse>(this.#connection, call);
+  async health(options?: CallOptions): Promise<HealthResponse> {
+    const path = "/v1/health";
+    const health = await this.#get<HealthResponse>(path, { ...options, accept: [503] });
     // A llama-server has a `status` there too.
-    if (typeof health.version !== "string") throw notAHub(this.hubUrl + call.path);
+    if (typeof health.version !== "string") throw notAHub(this.hubUrl + path);
     return health;
   }
 
   /** The hubs of the cluster, the one that responds first. @throws `not_found` at a hub that is alone */
-  async listHubs({ signal }: CallOptions = {}): Promise<HubEntry[]> {
-    const call = { method: "GET", path: "/v1/cluster/hubs", signal } as const;
-    return (await callHub<HubList>(this.#connection, call)).hubs;
+  async listHubs(options?: CallOptions): Promise<HubEntry[]> {
+    return (await this.#get<HubList>("/v1/cluster/hubs", options)).hubs;
   }
 
   /**
@@ -300,6 +269,26 @@ export class RoomhubClient {
     const query = "detail" in options && options.detail ? "?detail=1" : "";
     return readEvents(this.#connection, path + query, options);
   }
+
+  #get<T>(path: string, options?: HubCallOptions): Promise<T> {
+    return this.#call("GET", path, options);
+  }
+
+  #call<T>(
+    method: HubCall["method"],
+    path: string,
+    options?: HubCallOptions,
+    body?: unknown,
+  ): Promise<T> {
+    return callHub(this.#connection, { ...options, method, path, body });
+  }
+}
+
+/** What a call may have besides its request line and body. */
+type HubCallOptions = Omit<HubCall, "method" | "path" | "body">;
+
+interface OneParticipant {
+  participant: ParticipantSummary;
 }
 
 /**
