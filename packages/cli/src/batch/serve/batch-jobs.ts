@@ -1,10 +1,8 @@
-import { mkdir, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { parseObject, pause } from "@roomhub/protocol";
+import { pause } from "@roomhub/protocol";
 import { ApiError } from "./api-error.ts";
 import { BatchJob, type JobOptions } from "./batch-job.ts";
 import { BatchRecord } from "./batch-record.ts";
-import { newestFirst } from "./file-shelf.ts";
+import { newestFirst, recordsIn } from "./file-shelf.ts";
 
 /** Batches that are open at once; each million lines need 30 MB of memory. The others wait, the oldest first. */
 const maxOpen = 8;
@@ -36,10 +34,7 @@ export class BatchJobs {
 
   /** Nothing runs before {@link start}. @throws Error for a record that cannot be read */
   static async open(options: JobsOptions): Promise<BatchJobs> {
-    const { folder } = options;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const names = (await readdir(folder)).filter((name) => /^batch_\w+\.json$/.test(name));
-    const records = await Promise.all(names.map((name) => readRecord(join(folder, name))));
+    const records = await recordsIn(options.folder, /^batch_\w+\.json$/, BatchRecord);
     const oldestFirst = newestFirst(records).toReversed();
     return new BatchJobs(
       options,
@@ -138,10 +133,4 @@ export class BatchJobs {
       await pause(this.#options.world, obstacleMs, woken);
     }
   }
-}
-
-async function readRecord(path: string): Promise<BatchRecord> {
-  const { data } = BatchRecord.safeParse(parseObject(await readFile(path, "utf8")));
-  if (data === undefined) throw new Error(`${path} is not the record of a batch`);
-  return data;
 }

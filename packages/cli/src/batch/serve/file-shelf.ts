@@ -34,10 +34,7 @@ export class FileShelf {
 
   /** @param folder - made when it is missing @throws Error for a record that cannot be read */
   static async open(folder: string, world: World): Promise<FileShelf> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const names = (await readdir(folder)).filter((name) => /^file-\w+\.json$/.test(name));
-    const files = await Promise.all(names.map((name) => readRecord(join(folder, name))));
-    return new FileShelf(folder, world, files);
+    return new FileShelf(folder, world, await recordsIn(folder, /^file-\w+\.json$/, StoredFile));
   }
 
   newId(): string {
@@ -119,8 +116,20 @@ export function newestFirst<T extends { id: string; createdMs: number }>(items: 
   );
 }
 
-async function readRecord(path: string): Promise<StoredFile> {
-  const { data } = StoredFile.safeParse(parseObject(await readFile(path, "utf8")));
-  if (data === undefined) throw new Error(`${path} is not the record of a file`);
-  return data;
+/** @param folder - made when it is missing @param name - of a record @throws Error for a record that cannot be read */
+export async function recordsIn<T>(
+  folder: string,
+  name: RegExp,
+  schema: z.ZodType<T>,
+): Promise<T[]> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const paths = (await readdir(folder)).filter((each) => name.test(each));
+  return Promise.all(
+    paths.map(async (each) => {
+      const path = join(folder, each);
+      const { data } = schema.safeParse(parseObject(await readFile(path, "utf8")));
+      if (data === undefined) throw new Error(`${path} is no record that this version can read`);
+      return data;
+    }),
+  );
 }
