@@ -4,7 +4,6 @@ import type { CliContext } from "../context.ts";
 import { KNOWN_VARIABLES } from "../environment.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { HUB_SETTINGS, SETTING_NAMES, settingEnvName } from "../hosting/hub-settings.ts";
-import { envSecret } from "../secrets.ts";
 import { countOf, safe } from "../terminal/text.ts";
 import { keptArguments } from "./kept-arguments.ts";
 import { secretsPath, secretsText } from "./secrets-file.ts";
@@ -31,13 +30,6 @@ const otherVariables = [
   "OLLAMA_HOST",
   "XDG_STATE_HOME",
 ];
-/** The variable of each hub setting, by its flag. */
-const settingVariables: ReadonlyMap<string, string> = new Map(
-  SETTING_NAMES.map((name) => [
-    HUB_SETTINGS[name].flag.split(" ", 1)[0] ?? "",
-    settingEnvName(name),
-  ]),
-);
 const pathVariables: ReadonlySet<string> = new Set([
   "ROOMHUB_CONFIG",
   ...SETTING_NAMES.filter((name) => HUB_SETTINGS[name].flag.includes("<path>")).map(settingEnvName),
@@ -76,14 +68,7 @@ async function unitOf(
 ): Promise<{ unit: ServiceUnit; variables: Record<string, string>; secretsFile: string }> {
   const { program, currentFolder, homeFolder } = await context.serviceHost();
   const absolute = (path: string) => posix.resolve(currentFolder, path);
-  const kept = await keptArguments({
-    words,
-    command,
-    variableOf: (flag) => settingVariables.get(flag),
-    variable: (variable) => envSecret(context, variable),
-    absolute,
-    firstLineOfStdin: async () => (await context.readStdin()).split(/\r?\n/, 1)[0] ?? "",
-  });
+  const kept = await keptArguments(context, words, command, absolute);
   const args = [...kept.args];
   if (configFile !== undefined && !args.includes("--config")) {
     args.push("--config", absolute(configFile));

@@ -1,5 +1,8 @@
 import type { Command, Option } from "commander";
+import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
+import { HUB_SETTINGS, SETTING_NAMES, settingEnvName } from "../hosting/hub-settings.ts";
+import { envSecret } from "../secrets.ts";
 
 /** A command line as a service keeps it. */
 export interface KeptArguments {
@@ -9,20 +12,13 @@ export interface KeptArguments {
   variables: Record<string, string>;
 }
 
-export interface KeepingFrom {
-  /** the words of the command line, as they were given */
-  words: readonly string[];
-  /** `service install join`, with its options */
-  command: Command;
-  /** the variable that is the same as an option, such as `ROOMHUB_NATS` for `--nats` */
-  variableOf: (flag: string) => string | undefined;
-  /** the value of a variable that an option names; throws when it is not set */
-  variable: (name: string) => string;
-  /** a path as seen from everywhere */
-  absolute: (path: string) => string;
-  /** the first line of stdin */
-  firstLineOfStdin: () => Promise<string>;
-}
+/** The variable of each hub setting, by its flag: `ROOMHUB_NATS` for `--nats`. */
+const settingVariables: ReadonlyMap<string, string> = new Map(
+  SETTING_NAMES.map((name) => [
+    HUB_SETTINGS[name].flag.split(" ", 1)[0] ?? "",
+    settingEnvName(name),
+  ]),
+);
 
 /** Options of `service install` and of the program, which the service does not get. */
 const dropped = new Set(["--name", "--print", "--verbose", "--secrets-file"]);
@@ -33,33 +29,41 @@ const headers = new Set(["--header", "--auth-header"]);
  * those. What an option reads from a variable is kept too. Relative paths become absolute, since a service starts in
  * another folder.
  *
- * @throws UsageError for a secret that has no other place
+ * @param words - the command line as it was given
+ * @param command - `service install join`, with its options
+ * @param absolute - a path as seen from everywhere
+ * @throws UsageError for a secret that has no other place, and for a variable that an option names and that is not set
  */
-export async function keptArguments(from: KeepingFrom): Promise<KeptArguments> {
+export async function keptArguments(
+  context: CliContext,
+  words: readonly string[],
+  command: Command,
+  absolute: (path: string) => string,
+): Promise<KeptArguments> {
   const kept: KeptArguments = { args: [], variables: {} };
   const operands: string[] = [];
-  for (const word of wordsByOption(from.words, from.command)) {
+  for (const word of wordsByOption(words, command)) {
     if (word.kind === "text") operands.push(withoutCredentials(word.text));
-    else if (!dropped.has(word.flag)) await keepOption(from, kept, word);
+    else if (!dropped.has(word.flag)) await keepOption(context, kept, word, absolute);
   }
   // The words "service" and "install" come first, whatever stands between them.
   return { ...kept, args: [...operands.slice(2), ...kept.args] };
 }
 
 async function keepOption(
-  from: KeepingFrom,
-  kept: KeptArguments,
+  context: CliContext,
+  { args, variables }: KeptArguments,
   { flag, value, isPath }: OptionWord,
+  absolute: (path: string) => string,
 ): Promise<void> {
-  const { args, variables } = kept;
   if (value === undefined) {
     args.push(flag);
   } else if (flag === "--password") {
     variables["ROOMHUB_PASSWORD"] = value;
   } else if (flag === "--password-file" && value === "-") {
-    variables["ROOMHUB_PASSWORD"] = await from.firstLineOfStdin();
+    variables["ROOMHUB_PASSWORD"] = (await context.readStdin()).split(/\r?\n/, 1)[0] ?? "";
   } else if (isPath) {
-    args.push(flag, from.absolute(value));
+    args.push(flag, absolute(value));
   } else if (headers.has(flag)) {
     const colon = value.indexOf(":");
     const variable = freeVariable(flag, variables);
@@ -67,10 +71,10 @@ async function keepOption(
     args.push(`${flag}-env`, `${value.slice(0, colon).trim()}=${variable}`);
   } else if (flag.endsWith("-env")) {
     const variable = value.slice(value.indexOf("=") + 1).trim();
-    variables[variable] = from.variable(variable);
+    variables[variable] = envSecret(context, variable);
     args.push(flag, value);
   } else {
-    const variable = hasCredentials(value) ? from.variableOf(flag) : undefined;
+    const variable = hasCredentials(value) ? settingVariables.get(flag) : undefined;
     if (variable === undefined) args.push(flag, withoutCredentials(value));
     else variables[variable] = value;
   }
