@@ -1,5 +1,5 @@
 import { RoomhubClient } from "@roomhub/client";
-import { followRoom, initialState, type RoomState } from "@roomhub/room-state";
+import { followRoom, initialState, roomSource, type RoomState } from "@roomhub/room-state";
 import { colorsFor } from "../packages/cli/src/terminal/text.ts";
 import { renderFrame } from "../packages/cli/src/watch/top/frame.ts";
 
@@ -50,28 +50,14 @@ async function stateAfter(
   { hubUrl, code }: { hubUrl: string; code: string },
   watchedMs: number,
 ): Promise<RoomState> {
-  const client = new RoomhubClient({ hubUrl });
   let state = initialState();
-  await followRoom(
-    {
-      events: (options) => client.events(code, { ...options, detail: true }),
-      async lists(signal) {
-        const [room, participants, requests] = await Promise.all([
-          client.getRoom(code, { signal }),
-          client.listParticipants(code, { signal }),
-          client.listRequests(code, { signal }),
-        ]);
-        return { room, participants, requests };
-      },
+  await followRoom(roomSource(new RoomhubClient({ hubUrl }), code), {
+    signal: AbortSignal.timeout(watchedMs),
+    nowMs: Date.now,
+    onChange: (next) => {
+      state = next;
     },
-    {
-      signal: AbortSignal.timeout(watchedMs),
-      nowMs: Date.now,
-      onChange: (next) => {
-        state = next;
-      },
-    },
-  );
+  });
   return state;
 }
 

@@ -123,6 +123,17 @@ export async function usualStatePath(port: number): Promise<string> {
   return defaultStatePath(port, process.env);
 }
 
+/** Beside the state files of this user's hubs. */
+async function userFolder(): Promise<string> {
+  return dirname(await usualStatePath(0));
+}
+
+/** What is in it ends with the session; undefined where there is none. */
+function runtimeFolder(): string | undefined {
+  const folder = process.env["XDG_RUNTIME_DIR"] ?? "";
+  return folder === "" ? undefined : join(folder, "roomhub");
+}
+
 /** What the hubs of a cluster share. Connects when the hub that gets it opens it. */
 export async function openDirectory(options: NatsDirectoryOptions): Promise<ClusterDirectory> {
   const { NatsDirectory } = await import("@roomhub/hub");
@@ -153,13 +164,13 @@ export async function savedTokens(
   kind: "participants" | "hosts" | "keys" | "client-keys" | "chosen-models" | "pins" | "doors",
 ): Promise<SavedTokens> {
   const { tokensIn } = await import("./sharing/saved-secrets.ts");
-  return tokensIn(join(dirname(await usualStatePath(0)), kind));
+  return tokensIn(join(await userFolder(), kind));
 }
 
 /** The secret that this user's participants at one base URL have in common. Contract §1, "Machines". */
 export async function machineSecretOf(baseUrl: string): Promise<string> {
   const { machineSecret } = await import("./sharing/saved-secrets.ts");
-  return machineSecret(join(dirname(await usualStatePath(0)), "machine-secret"), baseUrl);
+  return machineSecret(join(await userFolder(), "machine-secret"), baseUrl);
 }
 
 /**
@@ -170,9 +181,8 @@ export async function machineSecretOf(baseUrl: string): Promise<string> {
  */
 export async function operatorSecret(isEphemeral: boolean): Promise<string | undefined> {
   const secrets = await import("./sharing/saved-secrets.ts");
-  const runtime = process.env["XDG_RUNTIME_DIR"];
-  if (isEphemeral && (runtime === undefined || runtime === "")) return undefined;
-  const folder = isEphemeral ? join(runtime ?? "", "roomhub") : dirname(await usualStatePath(0));
+  const folder = isEphemeral ? runtimeFolder() : await userFolder();
+  if (folder === undefined) return undefined;
   return secrets.operatorSecret(join(folder, "operator-secret")).catch(() => undefined);
 }
 
@@ -186,9 +196,8 @@ export async function ownCertificate(
   isEphemeral: boolean,
 ): Promise<CertificatePair> {
   const { certificateIn, newCertificate } = await import("./tls/own-certificate.ts");
-  const runtime = process.env["XDG_RUNTIME_DIR"] ?? "";
-  if (isEphemeral && runtime === "") return newCertificate(names);
-  const folder = isEphemeral ? join(runtime, "roomhub") : dirname(await usualStatePath(0));
+  const folder = isEphemeral ? runtimeFolder() : await userFolder();
+  if (folder === undefined) return newCertificate(names);
   return certificateIn(join(folder, "certificate.pem"), names);
 }
 
@@ -223,9 +232,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
 /** The doors of this user, in the runtime folder where there is one. */
 export async function openDoors(): Promise<OpenDoors> {
   const { openDoorsIn } = await import("./door/open-doors.ts");
-  const runtime = process.env["XDG_RUNTIME_DIR"] ?? "";
-  const folder = runtime === "" ? dirname(await usualStatePath(0)) : join(runtime, "roomhub");
-  return openDoorsIn(join(folder, "open-doors"));
+  return openDoorsIn(join(runtimeFolder() ?? (await userFolder()), "open-doors"));
 }
 
 /** Serves the page that watches a room. */

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { commandNameOf, withCommandName } from "./command-name.ts";
+import { withCommandName } from "./command-list.ts";
+import { commandNameOf } from "./command-name.ts";
 import { createProgram } from "./program.ts";
 import { makeWorld } from "./test-context.fixture.ts";
 
@@ -47,14 +48,14 @@ test("the command that npx got from a hub names where it came from", async () =>
   const module = pathToFileURL(join(folder, "node_modules", "roomhub", "dist", "main.js")).href;
   await mkdir(folder, { recursive: true });
   try {
-    expect(commandNameOf(module)).toBe("roomhub");
+    expect(await commandNameOf(module)).toBe("roomhub");
     await writeFile(
       join(folder, "package.json"),
       '{"_npx":{"packages":["http://192.168.1.5:5050/roomhub.tgz"]}}',
     );
-    expect(commandNameOf(module)).toBe("npx -y http://192.168.1.5:5050/roomhub.tgz");
+    expect(await commandNameOf(module)).toBe("npx -y http://192.168.1.5:5050/roomhub.tgz");
     await writeFile(join(folder, "package.json"), '{"_npx":{"packages":["http://a/$(id)"]}}');
-    expect(commandNameOf(module)).toBe("npx -y 'http://a/$(id)'");
+    expect(await commandNameOf(module)).toBe("npx -y 'http://a/$(id)'");
   } finally {
     await rm(cache, { recursive: true });
   }
@@ -63,6 +64,6 @@ test("the command that npx got from a hub names where it came from", async () =>
 test.each([
   ["file:///usr/lib/node_modules/roomhub/dist/main.js", "roomhub"],
   ["file:///home/ana/roomhub/packages/cli/src/main.ts", "npx roomhub"],
-])("the command of %s is %s", (module, name) => {
-  expect(commandNameOf(module)).toBe(name);
+])("the command of %s is %s", async (module, name) => {
+  expect(await commandNameOf(module)).toBe(name);
 });

@@ -21,7 +21,7 @@ const context: OutsideContext = {
   isStdinTTY: stdin.isTTY === true && isInForeground(),
   env: process.env,
   version,
-  commandName: commandNameOf(import.meta.url),
+  commandName: await commandNameOf(import.meta.url),
   platform: process.platform,
   userName: userName(),
   hostName: hostname(),
@@ -40,13 +40,6 @@ const context: OutsideContext = {
     return readKeys(process.stdin, terminalKeys, listener);
   },
 };
-
-// A reader that closes the pipe early (`roomhub events | head`) is not a failure.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === "EPIPE" ? 0 : 1);
-  });
-}
 
 // A leaked handle must not keep a finished command alive, and pending output must still be written.
 const exitCode = await runRoomhub(process.argv.slice(2), context);

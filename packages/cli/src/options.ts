@@ -8,8 +8,10 @@ import {
   isObject,
   parseJson,
 } from "@roomhub/protocol";
-import { type Command, Help, InvalidArgumentError, Option } from "commander";
+import { Command, Help, InvalidArgumentError, Option } from "commander";
+import { examples } from "./command-list.ts";
 import type { CliContext } from "./context.ts";
+import { parseDuration } from "./hosting/limit-value.ts";
 import { defaultHubUrl } from "./rooms/hub-address.ts";
 
 const hubVariable = "ROOMHUB_URL";
@@ -20,18 +22,47 @@ export interface HubOptionValues {
   json?: boolean;
 }
 
-export function addHubOptions(command: Command): Command {
-  return addJsonOption(addHubOption(command));
-}
+/** A command, and what several have in common. */
+export class RoomhubCommand extends Command {
+  override createCommand(name?: string): RoomhubCommand {
+    return new RoomhubCommand(name);
+  }
 
-export function addHubOption(command: Command): Command {
-  return command
-    .addOption(
+  /** @param add - adds options or arguments, such as `addPasswordOptions` */
+  with(add: (command: this) => unknown): this {
+    add(this);
+    return this;
+  }
+
+  /** Options of every command that connects to a hub. */
+  hubOptions(): this {
+    return this.hubOption().jsonOption();
+  }
+
+  hubOption(): this {
+    return this.addOption(
       new Option("--hub <url>", "hub URL")
         .default(defaultHubUrl, `"${defaultHubUrl}", env: ${hubVariable}`)
         .argParser(hubUrlArgument),
-    )
-    .option("--key-file <path>", "key of a closed room, from a file (- for stdin)");
+    ).option("--key-file <path>", "key of a closed room, from a file (- for stdin)");
+  }
+
+  jsonOption(): this {
+    return this.option("--json", "print JSON");
+  }
+
+  quietOption(): this {
+    return this.option("-q, --quiet", "print problems only");
+  }
+
+  roomArgument(): this {
+    return this.argument("<room>", "room code or invite URL");
+  }
+
+  /** @param lines - of a shell, at the end of the help */
+  examples(...lines: string[]): this {
+    return this.addHelpText("after", examples(...lines));
+  }
 }
 
 /**
@@ -56,19 +87,6 @@ export function givenHub(command: Command): string | undefined {
   return command.opts<HubOptionValues>().hub;
 }
 
-/** The end of a command's help. @param lines - of a shell */
-export function examples(...lines: string[]): string {
-  return `\nExample:\n${lines.map((line) => `  $ ${line}`).join("\n")}`;
-}
-
-export function addJsonOption(command: Command): Command {
-  return command.option("--json", "print JSON");
-}
-
-export function addQuietOption(command: Command): Command {
-  return command.option("-q, --quiet", "print problems only");
-}
-
 /** Parses a room code, or an invite URL, which names its hub too. */
 export function inviteOf(room: string, options: Pick<HubOptionValues, "hub">): Invite {
   return parseInvite(room, options.hub);
@@ -81,6 +99,15 @@ export function positiveArgument(text: string): number {
     throw new InvalidArgumentError("Must be a whole number of at least 1.");
   }
   return value;
+}
+
+/** @param example - for the message of the InvalidArgumentError @returns reads a time as ms */
+export function timeArgument(example: string): (text: string) => number {
+  return (text) => {
+    const ms = parseDuration(text);
+    if (ms !== undefined) return ms;
+    throw new InvalidArgumentError(`Must be a number with a unit (s, min, h, d), like ${example}.`);
+  };
 }
 
 /** @throws InvalidArgumentError */
@@ -119,7 +146,7 @@ export function endpointArgument(text: string): string {
 const rareHeading = "Rare options:";
 
 /** Leaves options out of `--help`, and adds `--help-all`, which lists them too. Shells complete them as any other. */
-export function moveToHelpAll(command: Command, flags: readonly string[]): Command {
+export function moveToHelpAll(command: RoomhubCommand, flags: readonly string[]): RoomhubCommand {
   for (const option of command.options) {
     if (flags.includes(option.flags)) option.helpGroup(rareHeading);
   }
@@ -161,8 +188,8 @@ export interface ServingOptionValues {
   messages?: SurfaceMode;
 }
 
-export function addServingOptions(command: Command): Command {
-  return command
+export function addServingOptions(command: Command): void {
+  command
     .option(
       "--context <tokens>",
       "tokens that the model takes, if fewer than reported",

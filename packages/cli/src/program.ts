@@ -1,9 +1,9 @@
-import { Command, CommanderError, Help } from "commander";
-import { withCommandName } from "./command-name.ts";
+import { type Command, CommanderError } from "commander";
+import { addCommands, described, namesIn, withCommandName } from "./command-list.ts";
 import type { CliContext, OutsideContext } from "./context.ts";
 import { checkVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
-import { examples, readHubVariable } from "./options.ts";
+import { readHubVariable, RoomhubCommand } from "./options.ts";
 import { renderError } from "./terminal/render-error.ts";
 import { Pins } from "./tls/pins.ts";
 import { RoomKeys } from "./rooms/room-keys.ts";
@@ -52,163 +52,51 @@ export async function runRoomhub(
   }
 }
 
-/** Loads a command. @param words - the command line as it was given */
-type LoadCommand = (
-  words: readonly string[],
-) => Promise<(program: Command, context: CliContext) => void>;
+/** Loads what adds a command to the program. */
+type LoadCommand = () => Promise<
+  (program: RoomhubCommand, context: CliContext, words: readonly string[]) => void
+>;
 
-/**
- * The commands under the headings of the help, in its order, as it lists them: `|` between a name and its alias. Only the
- * requested one is loaded, since loaded code stays in a hub's memory.
- */
-const commandGroups: Record<string, Record<string, [description: string, LoadCommand]>> = {
-  Share: {
-    up: [
-      "start a hub with a room, and share this machine's model in it",
-      async () => (await import("./commands/up.ts")).addUpCommand,
-    ],
-    "invite [room]": [
-      "print lines and a QR code that bring others into a room",
-      async () => (await import("./commands/invite.ts")).addInviteCommand,
-    ],
-    "join [room]": [
-      "share models of this machine in a room until stopped",
-      async () => (await import("./commands/join.ts")).addJoinCommand,
-    ],
-    participant: [
-      "add or remove an endpoint that the hub calls directly",
-      async () => (await import("./commands/participant.ts")).addParticipantCommand,
-    ],
-    service: [
-      "keep serve or join running in the background, also after a restart",
-      async (words) => {
-        const { addServiceCommand } = await import("./commands/service.ts");
-        return (program, context) => addServiceCommand(program, context, words);
-      },
-    ],
-    "leave <room> <id>": [
-      "remove a participant from a room",
-      async () => (await import("./commands/participants.ts")).addLeaveCommand,
-    ],
+/** By name. Only the requested one is loaded, since loaded code stays in a hub's memory. */
+const loaders: Readonly<Record<string, LoadCommand>> = {
+  up: async () => (await import("./commands/up.ts")).addUpCommand,
+  invite: async () => (await import("./commands/invite.ts")).addInviteCommand,
+  join: async () => (await import("./commands/join.ts")).addJoinCommand,
+  participant: async () => (await import("./commands/participant.ts")).addParticipantCommand,
+  service: async () => (await import("./commands/service.ts")).addServiceCommand,
+  leave: async () => (await import("./commands/participants.ts")).addLeaveCommand,
+  launch: async () => (await import("./commands/launch.ts")).addLaunchCommand,
+  chat: async () => (await import("./commands/chat.ts")).addChatCommand,
+  batch: async () => (await import("./batch/batch.ts")).addBatchCommand,
+  env: async () => (await import("./commands/env.ts")).addEnvCommand,
+  open: async () => (await import("./commands/open.ts")).addOpenCommand,
+  models: async () => (await import("./commands/participants.ts")).addModelsCommand,
+  alias: async () => (await import("./commands/alias.ts")).addAliasCommand,
+  route: async () => (await import("./commands/route.ts")).addRouteCommand,
+  bench: async () => (await import("./commands/bench.ts")).addBenchCommand,
+  top: async () => (await import("./watch/top/top.ts")).addTopCommand,
+  monitor: async () => (await import("./watch/monitor/monitor.ts")).addMonitorCommand,
+  participants: async () => (await import("./commands/participants.ts")).addParticipantsCommand,
+  events: async () => (await import("./commands/events.ts")).addEventsCommand,
+  usage: async () => (await import("./watch/report/usage.ts")).addUsageCommand,
+  record: async () => (await import("./watch/record/record.ts")).addRecordCommand,
+  report: async () => (await import("./watch/report/report.ts")).addReportCommand,
+  serve: async () => (await import("./commands/serve.ts")).addServeCommand,
+  key: async () => (await import("./commands/rooms/key.ts")).addKeyCommand,
+  room: async () => (await import("./commands/rooms/room.ts")).addRoomCommand,
+  doctor: async () => {
+    const { addDoctorCommand } = await import("./commands/doctor.ts");
+    return (program, context) => addDoctorCommand(program, context);
   },
-  Use: {
-    "launch <program> [room] [args...]": [
-      "start a coding agent with a room's models",
-      async (words) => {
-        const { addLaunchCommand } = await import("./commands/launch.ts");
-        return (program, context) => addLaunchCommand(program, context, words);
-      },
-    ],
-    "chat [room] [prompt]": [
-      "talk to a model of a room, or send one prompt",
-      async () => (await import("./commands/chat.ts")).addChatCommand,
-    ],
-    "batch <file>": [
-      "send a file of requests to a room, behind all others, and write the results",
-      async () => (await import("./batch/batch.ts")).addBatchCommand,
-    ],
-    "env [room]": [
-      "print the variables that point OpenAI and Anthropic clients at a room",
-      async () => (await import("./commands/env.ts")).addEnvCommand,
-    ],
-    "open [room]": [
-      "give this machine's OpenAI clients a base URL for a room",
-      async () => (await import("./commands/open.ts")).addOpenCommand,
-    ],
-    "models <room>": [
-      "list the models that requests can name",
-      async () => (await import("./commands/participants.ts")).addModelsCommand,
-    ],
-    "alias <room> [names...]": [
-      "list the names that stand for models of a room, add or remove one",
-      async () => (await import("./commands/alias.ts")).addAliasCommand,
-    ],
-    "route [room] [model]": [
-      "explain where a request would go, without sending one",
-      async () => (await import("./commands/route.ts")).addRouteCommand,
-    ],
-    "bench [room]": [
-      "measure each participant of a room, and what its model can do",
-      async () => (await import("./commands/bench.ts")).addBenchCommand,
-    ],
-  },
-  Watch: {
-    "top [room]": [
-      "watch a room: participants, running requests, figures, log",
-      async () => (await import("./watch/top/top.ts")).addTopCommand,
-    ],
-    "monitor [room]": [
-      "serve a page that watches a room, and open it in the browser",
-      async () => (await import("./watch/monitor/monitor.ts")).addMonitorCommand,
-    ],
-    "participants <room>": [
-      "list a room's participants and whether they are reachable",
-      async () => (await import("./commands/participants.ts")).addParticipantsCommand,
-    ],
-    "events [room]": [
-      "stream events, one line each; --json prints NDJSON",
-      async () => (await import("./commands/events.ts")).addEventsCommand,
-    ],
-    "usage <room>": [
-      "count requests and tokens per person, participant and model from now on",
-      async () => (await import("./watch/report/usage.ts")).addUsageCommand,
-    ],
-    "record <room>": [
-      "keep the events of a room in a file, one JSON object per line",
-      async () => (await import("./watch/record/record.ts")).addRecordCommand,
-    ],
-    "report <file...>": [
-      "sum up recordings: requests, errors, speed, usage",
-      async () => (await import("./watch/report/report.ts")).addReportCommand,
-    ],
-  },
-  Operate: {
-    serve: [
-      "run a hub until stopped",
-      async () => (await import("./commands/serve.ts")).addServeCommand,
-    ],
-    "key|keys": [
-      "create, list, rotate and revoke the keys of a closed room",
-      async () => (await import("./commands/rooms/key.ts")).addKeyCommand,
-    ],
-    "room|rooms": [
-      "create, list, show, change and delete rooms, import them into a cluster",
-      async () => (await import("./commands/rooms/room.ts")).addRoomCommand,
-    ],
-    "doctor [target]": [
-      "check each step between here and a model, and suggest fixes",
-      async () => (await import("./commands/doctor.ts")).addDoctorCommand,
-    ],
-    "health [target]": [
-      "check hub health",
-      async () => (await import("./commands/health.ts")).addHealthCommand,
-    ],
-    "pins|pin": [
-      "list the keys of hubs that invites pinned, and forget one",
-      async () => (await import("./commands/pins.ts")).addPinsCommand,
-    ],
-    hubs: [
-      "list the hubs of a cluster",
-      async () => (await import("./commands/hubs.ts")).addHubsCommand,
-    ],
-    "metrics [room]": [
-      "serve Prometheus metrics of a room, or of the whole hub; or send them over OTLP",
-      async () => (await import("./watch/metrics/metrics.ts")).addMetricsCommand,
-    ],
-  },
-  Settings: {
-    config: [
-      "show the settings of serve and up, and where each value comes from",
-      async () => (await import("./commands/config.ts")).addConfigCommand,
-    ],
-    "completion <shell>": [
-      "print a script that completes commands and options",
-      async () => {
-        const { addCompletionCommand } = await import("./completion/completion-command.ts");
-        return (program, context) =>
-          addCompletionCommand(program, context, () => createProgram(context));
-      },
-    ],
+  health: async () => (await import("./commands/health.ts")).addHealthCommand,
+  pins: async () => (await import("./commands/pins.ts")).addPinsCommand,
+  hubs: async () => (await import("./commands/hubs.ts")).addHubsCommand,
+  metrics: async () => (await import("./watch/metrics/metrics.ts")).addMetricsCommand,
+  config: async () => (await import("./commands/config.ts")).addConfigCommand,
+  completion: async () => {
+    const { addCompletionCommand } = await import("./completion/completion-command.ts");
+    return (program, context) =>
+      addCompletionCommand(program, context, () => createProgram(context));
   },
 };
 
@@ -229,16 +117,7 @@ export async function createProgram(
   requested?: string,
   words?: readonly string[],
 ): Promise<Command> {
-  const program = new Command("roomhub")
-    .description(
-      "Share language models in rooms: one OpenAI-compatible base URL, many participants.",
-    )
-    .version(context.version)
-    .option("--verbose", "show stack traces of errors")
-    .option("--secrets-file <path>", "set variables from a file that only you can read")
-    .configureHelp({
-      subcommandTerm: (command) => new Help().subcommandTerm(command).replace(" [options]", ""),
-    })
+  const program = described(new RoomhubCommand(), context.version)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(withCommandName(context, text)),
@@ -247,7 +126,6 @@ export async function createProgram(
       getErrHelpWidth: () => context.stderr.columns ?? 80,
       outputError: (text, write) => write(formatUsageError(context, text, requested, program)),
     })
-    .addHelpText("after", `${examples("roomhub up --lan")}\n\nTo get started: roomhub up`)
     .hook("preAction", async (_program, command) => {
       const { secretsFile } = program.opts<{ secretsFile?: string }>();
       if (secretsFile !== undefined) await context.addVariablesFrom(secretsFile);
@@ -256,32 +134,14 @@ export async function createProgram(
       const { keyFile, ...options } = command.opts<{ keyFile?: string }>();
       await context.roomKeys.prepare(keyFile, interactivityOf(context, options).canAsk);
     });
-  const isChosen = (usage: string) =>
-    usage
-      .split(" ", 1)[0]
-      ?.split("|")
-      .includes(requested ?? "");
-  const isOne = Object.values(commandGroups).flatMap(Object.keys).some(isChosen);
   const isListing = words !== undefined && requested === undefined;
-  for (const [heading, commands] of Object.entries(commandGroups)) {
-    program.commandsGroup(`${heading}:`);
-    for (const [usage, [description, load]] of Object.entries(commands)) {
-      if (isOne && !isChosen(usage)) continue;
-      if (isListing) addListed(program, usage);
-      else (await load(words ?? []))(program, context);
-      program.commands.at(-1)?.description(description);
-    }
-  }
-  // Puts `help` under the last heading.
-  program.helpCommand(true);
+  const add = async (usage: string) => {
+    const [name = ""] = namesIn(usage);
+    (await loaders[name]?.())?.(program, context, words ?? []);
+  };
+  await addCommands(program, requested, isListing ? undefined : add);
   showUsageAfterErrors(program, "");
   return program;
-}
-
-function addListed(program: Command, usage: string): void {
-  const [names = "", ...parameters] = usage.split(" ");
-  const [name = "", ...aliases] = names.split("|");
-  program.command([name, ...parameters].join(" ")).aliases(aliases);
 }
 
 /** What other programs call it, such as Ollama, Docker and systemctl. */

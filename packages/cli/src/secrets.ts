@@ -23,8 +23,8 @@ export interface AuthHeaderOptionValues {
   authHeaderEnv?: string[];
 }
 
-export function addPasswordOptions(command: Command): Command {
-  return command
+export function addPasswordOptions(command: Command): void {
+  command
     .option(
       "--password-env <variable>",
       "join password, from a variable; it restricts sharing, not use",
@@ -38,12 +38,12 @@ export function addPasswordOptions(command: Command): Command {
     );
 }
 
-export function addHeaderOptions(command: Command): Command {
-  return addHeaderPair(command, "header", "stays on this machine");
+export function addHeaderOptions(command: Command): void {
+  addHeaderPair(command, "header", "stays on this machine");
 }
 
-export function addAuthHeaderOptions(command: Command): Command {
-  return addHeaderPair(command, "auth-header", "sent to the hub");
+export function addAuthHeaderOptions(command: Command): void {
+  addHeaderPair(command, "auth-header", "sent to the hub");
 }
 
 function addHeaderPair(command: Command, name: string, where: string): Command {

@@ -1,17 +1,10 @@
 import { type Invite, withTls } from "@roomhub/client";
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { doorKey, doorUrl } from "../door/door-access.ts";
 import type { DoorRequest } from "../door/door.ts";
-import { requestLine } from "../door/request-line.ts";
+import { requestRow } from "../door/request-line.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import {
-  addHubOptions,
-  examples,
-  givenHub,
-  type HubOptionValues,
-  portArgument,
-} from "../options.ts";
+import { givenHub, type HubOptionValues, portArgument, type RoomhubCommand } from "../options.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
@@ -24,9 +17,11 @@ import {
   safe,
   writeJson,
 } from "../terminal/text.ts";
+import { openBatchRoom } from "./batch-room.ts";
 import type { RoomAccess } from "./run/send-request.ts";
 import type { BatchFolder } from "./serve/batch-folder.ts";
 import type { BatchRecord } from "./serve/batch-record.ts";
+import { examples } from "../command-list.ts";
 
 interface BatchServeOptionValues extends HubOptionValues {
   room?: string;
@@ -36,8 +31,10 @@ interface BatchServeOptionValues extends HubOptionValues {
 
 const usualPort = 5_052;
 
-export function addBatchServeCommand(batch: Command, context: CliContext): void {
-  const command = addHubOptions(batch.command("serve"))
+export function addBatchServeCommand(batch: RoomhubCommand, context: CliContext): void {
+  const command = batch
+    .command("serve")
+    .hubOptions()
     .description("serve OpenAI's Files and Batches API for a room, on this machine")
     .option("--room <room>", "room code, invite URL or hub URL (default: the hub's only room)")
     .requiredOption("--dir <folder>", "where files and batches are kept; made when it is missing")
@@ -63,39 +60,29 @@ async function batchServe(context: CliContext, options: Options): Promise<void> 
   const named = { target, hubUrl, isQuiet: isJson };
   const command = (url: string) => `batch serve --dir ${dir} --room ${url}`;
   const room = await locateRoom(context, named, command);
-  const pin = await context.pins.of(room.hubUrl);
-  const key = await context.roomKeys.of(room);
-  const access = { ...room, pin, key };
-  // At night no one is there to answer.
-  context.roomKeys.stopAsking();
+  const batchRoom = await openBatchRoom(context, room);
   const { openBatchFolder } = await import("./serve/batch-folder.ts");
-  const { createSender } = await import("./run/send-request.ts");
-  const sender = createSender(access);
-  const client = context.createClient(room.hubUrl);
   const report = new Report(context, isJson);
   try {
     await untilStopped(context, async (signal) => {
       const folder = await openBatchFolder(dir, {
-        world: context.world,
-        room: {
-          send: sender.send,
-          listParticipants: (stop) => client.listParticipants(room.room, { signal: stop }),
-          listModels: (stop) => client.listModels(room.room, { signal: stop }),
-        },
+        ...{ world: context.world, room: batchRoom.room },
         onStatus: (record) => report.status(record),
         onObstacle: ({ id }, problem) => report.problem(`${id} waits: ${problem}`),
       }).catch((error: unknown) => {
         throw folderProblem(error);
       });
       try {
-        await serveUntil(signal, context, { options, access, folder, report });
+        await serveUntil(signal, context, {
+          ...{ options, access: batchRoom.access, folder, report },
+        });
       } finally {
         await folder.close();
       }
     });
   } finally {
     report.close();
-    sender.close();
+    batchRoom.close();
   }
 }
 
@@ -177,11 +164,7 @@ class Report {
   request(request: DoorRequest): void {
     const { stdout, world } = this.#context;
     if (this.#isJson) return writeJson(stdout, { request });
-    const { status = 499, problem } = request;
-    this.#rows.row({
-      render: () => requestLine(request, world.wallMs(), this.#colors),
-      isFailed: problem !== undefined || status >= 400,
-    });
+    this.#rows.row(requestRow(request, world.wallMs(), this.#colors));
   }
 
   status({ id, status, counts, errors }: BatchRecord): void {

@@ -1,19 +1,19 @@
 import type { Invite } from "@roomhub/client";
 import type { Timer } from "@roomhub/protocol";
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { BatchInput } from "./run/batch-input.ts";
 import type { Batch, BatchPaths } from "./run/open-batch.ts";
 import { grouped, ProgressText, shares } from "./progress-text.ts";
 import type { BatchEnd, BatchProgress } from "./run/run-batch.ts";
+import { openBatchRoom } from "./batch-room.ts";
 import { addBatchServeCommand } from "./batch-serve.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import {
-  addHubOptions,
-  examples,
   givenHub,
   type HubOptionValues,
   positiveArgument,
+  type RoomhubCommand,
 } from "../options.ts";
 import { keepHeapSmall } from "../heap-growth.ts";
 import { locateRoom } from "../rooms/locate.ts";
@@ -21,6 +21,7 @@ import { cutTo } from "../terminal/display-width.ts";
 import { canErase, waitingFor } from "../terminal/interactivity.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { clockTime, countOf, duration, safe, writeJson } from "../terminal/text.ts";
+import { examples } from "../command-list.ts";
 
 interface BatchOptionValues extends HubOptionValues {
   room?: string;
@@ -43,7 +44,7 @@ const redrawMs = 500;
 /** Between two lines in a pipe. */
 const lineMs = 60_000;
 
-export function addBatchCommand(program: Command, context: CliContext): void {
+export function addBatchCommand(program: RoomhubCommand, context: CliContext): void {
   const command = program
     .command("batch")
     .argument("<file>", "requests in OpenAI's batch format, one JSON object a line");
@@ -55,7 +56,8 @@ export function addBatchCommand(program: Command, context: CliContext): void {
       serve.setOptionValueWithSource(name, command.getOptionValue(name), "cli");
     }
   });
-  addHubOptions(command)
+  command
+    .hubOptions()
     .option("--room <room>", "room code, invite URL or hub URL (default: the hub's only room)")
     .option("--output <file>", "results (default: the input's name with .output.jsonl)")
     .option("--errors <file>", "requests that failed (default: with .errors.jsonl)")
@@ -225,27 +227,15 @@ async function run(
   opened: Batch,
   { invite, concurrency, maxAttempts, until, signal, json = false }: SendOptions,
 ): Promise<{ end: BatchEnd; progress: BatchProgress | undefined }> {
-  const { createSender } = await import("./run/send-request.ts");
   const { runBatch } = await import("./run/run-batch.ts");
-  const { hubUrl, room } = invite;
-  const client = context.createClient(hubUrl);
-  const key = await context.roomKeys.of(invite);
-  const sender = createSender({ ...invite, key, pin: await context.pins.of(hubUrl) });
+  const { room, close } = await openBatchRoom(context, invite);
   const untilMs = until === undefined ? undefined : nextMs(until, context.world.wallMs());
   const display = json ? undefined : new ProgressDisplay(context);
   let progress: BatchProgress | undefined;
   if (!json) context.stderr.write(startText(opened, invite, untilMs));
-  // Asked for before the first request, if at all: at night no one is there to answer.
-  context.roomKeys.stopAsking();
   try {
     const end = await runBatch(opened, {
-      world: context.world,
-      room: {
-        send: sender.send,
-        listParticipants: (stop) => client.listParticipants(room, { signal: stop }),
-        listModels: (stop) => client.listModels(room, { signal: stop }),
-      },
-      ...{ concurrency, maxAttempts, untilMs, signal },
+      ...{ world: context.world, room, concurrency, maxAttempts, untilMs, signal },
       onProgress: (now) => {
         progress = now;
         display?.show(now);
@@ -254,7 +244,7 @@ async function run(
     return { end, progress };
   } finally {
     display?.close();
-    sender.close();
+    close();
   }
 }
 

@@ -1,10 +1,9 @@
 import type { Alias } from "@roomhub/protocol";
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
-import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../options.ts";
+import { type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.ts";
 import { savedHostToken } from "../rooms/host-token.ts";
-import { hintHere } from "../rooms/hub-hint.ts";
+import { hintHere, warnUnlessRouted } from "../rooms/hub-hint.ts";
 import { envSecret } from "../secrets.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
@@ -13,9 +12,11 @@ interface AliasOptionValues extends HubOptionValues {
   tokenEnv?: string;
 }
 
-export function addAliasCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("alias"))
-    .argument("<room>", "room code or invite URL")
+export function addAliasCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("alias")
+    .hubOptions()
+    .roomArgument()
     .argument(
       "[names...]",
       "the name that requests use, in which * stands for any text; then what it stands for: models, ids, or * for any, in order",
@@ -25,13 +26,10 @@ export function addAliasCommand(program: Command, context: CliContext): void {
       "--token-env <variable>",
       "the room's host token, from an environment variable (default: saved at its creation)",
     )
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub alias ABC234 'claude-*' 'qwen3-coder,*'",
-        "roomhub alias ABC234 '*' '*'      # any name reaches any model",
-        "roomhub alias ABC234 'claude-*' --delete",
-      ),
+    .examples(
+      "roomhub alias ABC234 'claude-*' 'qwen3-coder,*'",
+      "roomhub alias ABC234 '*' '*'      # any name reaches any model",
+      "roomhub alias ABC234 'claude-*' --delete",
     )
     .action((room: string, [pattern, ...targets]: string[], options: AliasOptionValues) =>
       alias(context, room, { pattern, targets }, options),
@@ -88,12 +86,7 @@ async function setAlias(
   const client = context.createClient(hubUrl);
   const hostToken = await hostTokenOf(context, invite, options);
   const added = await client.setAlias(room, pattern, targets, { hostToken });
-  // A warning only, since a participant with the model may join later.
-  const { refusal } = await client.explainRoute(room, { model: pattern });
-  if (refusal !== undefined) {
-    const hint = hintHere(context, safe(refusal.hint), hubUrl);
-    context.stderr.write(`! ${safe(refusal.message)}\n→ ${hint}\n`);
-  }
+  await warnUnlessRouted(context, invite, pattern);
   if (options.json === true) return writeJson(context.stdout, { alias: added });
   const shown = added.targets.map((target) => safe(target)).join(", ");
   context.stderr.write(`${safe(pattern)} stands for ${shown} in room ${room}\n`);

@@ -1,15 +1,15 @@
 import { type BenchResult, readBenchResult } from "@roomhub/room-state";
-import type { Command } from "commander";
 import { changesSince } from "../bench/bench-figures.ts";
 import { benchText, changesText } from "../bench/bench-text.ts";
 import { runBench } from "../bench/run-bench.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { addHubOptions, examples, givenHub, type HubOptionValues } from "../options.ts";
+import { givenHub, type HubOptionValues, type RoomhubCommand } from "../options.ts";
 import { savedHostToken } from "../rooms/host-token.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { safe, writeJson } from "../terminal/text.ts";
+import { examples } from "../command-list.ts";
 
 interface BenchOptionValues extends HubOptionValues {
   model?: string;
@@ -18,11 +18,11 @@ interface BenchOptionValues extends HubOptionValues {
   against?: string;
 }
 
-export function addBenchCommand(program: Command, context: CliContext): void {
+export function addBenchCommand(program: RoomhubCommand, context: CliContext): void {
   const command = program
     .command("bench")
-    .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)");
-  addHubOptions(command)
+    .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
+    .hubOptions()
     .option("--model <selector>", "only this participant id or model name")
     .option("-y, --yes", "measure participants with a budget too, and spend of it")
     .option("--save <path>", "write the result to a new file")

@@ -5,13 +5,12 @@ import {
   ROOM_CODE_LENGTH,
   timeoutSignal,
 } from "@roomhub/protocol";
-import { type Command, Option } from "commander";
 import { answerLine, createAnswerPrinter } from "../chat/answer-printer.ts";
 import { type ChatRequest, requestAnswer } from "../chat/request-answer.ts";
 import type { ChatSurface } from "../chat/response-reader.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
-import { addHubOptions, clientName, type HubOptionValues, inviteOf } from "../options.ts";
+import { clientName, type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
 import { searchMs } from "../rooms/find-rooms.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
@@ -27,19 +26,15 @@ interface ChatOptionValues extends HubOptionValues {
   responses?: boolean;
 }
 
-export function addChatCommand(program: Command, context: CliContext): void {
+export function addChatCommand(program: RoomhubCommand, context: CliContext): void {
   const command = program
     .command("chat")
     .argument("[room]", "room code, invite URL or hub URL (default: the only one there is)")
-    .argument("[prompt]", "send this and exit; - reads it from stdin");
-  addHubOptions(command)
+    .argument("[prompt]", "send this and exit; - reads it from stdin")
+    .hubOptions()
     .option("--room <room>", "the room; a single argument is then the prompt")
     .option("--model <selector>", "participant id, model name, model:<name>, or * for any")
-    .addOption(
-      new Option("--as <name>", "name shown to the room (default: your user name)").argParser(
-        clientName,
-      ),
-    )
+    .option("--as <name>", "name shown to the room (default: your user name)", clientName)
     .option("--responses", "use the Responses API instead of chat completions")
     .addHelpText(
       "after",

@@ -1,5 +1,4 @@
 import { LIMIT_NAMES, limitEnvName, LIMITS } from "@roomhub/protocol";
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { configFileSchema } from "../hosting/config-file.ts";
 import {
@@ -18,7 +17,7 @@ import {
 } from "../hosting/hub-settings.ts";
 import { formatLimit } from "../hosting/limit-value.ts";
 import { shownNatsUrl } from "../cluster/cluster-directory.ts";
-import { addJsonOption, examples } from "../options.ts";
+import { type RoomhubCommand } from "../options.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface ConfigOptionValues extends HubFlagValues {
@@ -36,14 +35,12 @@ const unset: Partial<Record<SettingName, string>> = {
   logFormat: "text (up: a table on a terminal)",
 };
 
-export function addConfigCommand(program: Command, context: CliContext): void {
-  addJsonOption(addHubFlags(program.command("config")))
+export function addConfigCommand(program: RoomhubCommand, context: CliContext): void {
+  addHubFlags(program.command("config"))
+    .jsonOption()
     .option("--limits", "list every limit, not only changed ones")
     .option("--schema", "print the JSON Schema of the config file, for editors")
-    .addHelpText(
-      "after",
-      examples("roomhub config --limits", "roomhub config --limit rooms=50 --json"),
-    )
+    .examples("roomhub config --limits", "roomhub config --limit rooms=50 --json")
     .action((values: ConfigOptionValues) => showConfig(context, values));
 }
 

@@ -1,15 +1,13 @@
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { type CheckResult, type Examination, runChecks } from "../doctor/check.ts";
 import { type Machine, thisMachine } from "../doctor/machine.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
 import { locate, type Target } from "../rooms/locate.ts";
 import {
-  addHubOptions,
   endpointArgument,
-  examples,
   givenHub,
   type HubOptionValues,
+  type RoomhubCommand,
 } from "../options.ts";
 import { addHeaderOptions, type HeaderOptionValues, readHeaders } from "../secrets.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
@@ -26,29 +24,26 @@ type ExamineOptions = Omit<DoctorOptionValues, "header" | "headerEnv"> &
   Pick<Examination, "headers">;
 
 export function addDoctorCommand(
-  program: Command,
+  program: RoomhubCommand,
   context: CliContext,
   machine: Machine = thisMachine(context.env),
 ): void {
   const command = program
     .command("doctor")
-    .argument("[target]", "room code, invite URL or hub URL (default: the hub on this machine)");
-  addHubOptions(command)
+    .argument("[target]", "room code, invite URL or hub URL (default: the hub on this machine)")
+    .hubOptions()
     .option("--model <selector>", "participant id, model name, or * for any", "*")
     .option(
       "--endpoint <url>",
       "also check that this machine reaches this model server",
       endpointArgument,
-    );
-  addHeaderOptions(command)
+    )
+    .with(addHeaderOptions)
     .option("--no-request", "skip the test request, which generates a few tokens")
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub doctor",
-        "roomhub doctor http://192.168.1.5:5050/rooms/ABC234 --model llama3.2",
-        'roomhub doctor --endpoint https://api.example.com/v1 \\\n      --header-env "Authorization=API_AUTH"',
-      ),
+    .examples(
+      "roomhub doctor",
+      "roomhub doctor http://192.168.1.5:5050/rooms/ABC234 --model llama3.2",
+      'roomhub doctor --endpoint https://api.example.com/v1 \\\n      --header-env "Authorization=API_AUTH"',
     )
     .action((target: string | undefined, options: DoctorOptionValues) =>
       untilStopped(context, async (signal) => {

@@ -1,8 +1,7 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
 import { type ParticipantSummary, withoutLatest } from "@roomhub/protocol";
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { canReplaceStandIn } from "@roomhub/room-state";
-import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { contextOf } from "../chat/model-choices.ts";
 import { requiredDoor, roomOfDoor } from "../door/door-access.ts";
@@ -23,10 +22,10 @@ import {
   programs,
 } from "../programs/program-table.ts";
 import { evaluations, failures, quotes, type Shell, shells } from "../programs/shell-syntax.ts";
-import { defaultHubUrl } from "../rooms/hub-address.ts";
+import { roomArgumentOf } from "../rooms/hub-address.ts";
 import { locateRoom } from "../rooms/locate.ts";
-import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
-import { addHubOptions, clientName, examples, type HubOptionValues, inviteOf } from "../options.ts";
+import { unreachableHubHint, warnUnlessRouted } from "../rooms/hub-hint.ts";
+import { clientName, type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.ts";
 import { reasonOf, safe, shellWord, writeJson } from "../terminal/text.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 
@@ -45,31 +44,26 @@ interface EnvOptionValues extends HubOptionValues {
   shell: Shell | "json";
 }
 
-export function addEnvCommand(program: Command, context: CliContext): void {
-  const command = program.command("env");
-  addHubOptions(
-    command.argument("[room]", "room code or invite URL (default: the hub's only room)"),
-  )
+export function addEnvCommand(program: RoomhubCommand, context: CliContext): void {
+  const command = program
+    .command("env")
+    .argument("[room]", "room code or invite URL (default: the hub's only room)")
+    .hubOptions()
     .addOption(
       new Option("--for <program>", "print what one program needs instead").choices(shellPrograms),
     )
     .option("--model <selector>", "set a model too: participant id, model name, or * for any")
-    .addOption(
-      new Option("--as <name>", "name the person who sends the requests").argParser(clientName),
-    )
+    .option("--as <name>", "name the person who sends the requests", clientName)
     .addOption(
       new Option("--shell <shell>", "syntax of the output")
         .choices([...shells, "json"])
         .default("sh"),
     )
-    .addHelpText(
-      "after",
-      examples(
-        'eval "$(roomhub env ABC234)"',
-        "roomhub env ABC234 --as alice",
-        "roomhub env ABC234 --for claude",
-        "roomhub env ABC234 --shell fish | source",
-      ),
+    .examples(
+      'eval "$(roomhub env ABC234)"',
+      "roomhub env ABC234 --as alice",
+      "roomhub env ABC234 --for claude",
+      "roomhub env ABC234 --shell fish | source",
     )
     .exitOverride((error) => {
       if (error.exitCode !== EXIT.ok) failInShell(context, command.opts(), error);
@@ -119,7 +113,7 @@ async function printEnv(
   let isClosed = true;
   try {
     isClosed = (await client.getRoom(invite.room)).closed === true;
-    if (model !== undefined) await warnAboutModel(context, client, invite, model);
+    if (model !== undefined) await warnUnlessRouted(context, invite, model);
     if (options.for !== undefined && options.for !== "openai") {
       const participants = await client.listParticipants(invite.room);
       model ??= onlyModel(context, participants, invite, `--for ${options.for}`);
@@ -148,20 +142,6 @@ async function roomIn(
     return (await roomOfDoor(context, room, options.hub)) ?? inviteOf(room, options);
   return locateRoom(context, { target: undefined, hubUrl: options.hub }, (url) =>
     envCommand(url, options),
-  );
-}
-
-/** A warning only, since a participant with the model may join later. */
-async function warnAboutModel(
-  context: CliContext,
-  client: Client,
-  { hubUrl, room }: Invite,
-  model: string,
-): Promise<void> {
-  const { refusal } = await client.explainRoute(room, { model });
-  if (refusal === undefined) return;
-  context.stderr.write(
-    `! ${safe(refusal.message)}\n→ ${hintHere(context, safe(refusal.hint), hubUrl)}\n`,
   );
 }
 
@@ -202,11 +182,11 @@ function setupOf(baseUrl: string, wanted: Wanted): ShellSettings {
 /** Prints the line that uses the output of this same command. */
 function printUsage(
   context: CliContext,
-  { hubUrl, room }: Invite,
+  invite: Invite,
   { for: program, model, as, shell }: Wanted & { shell: Shell },
   setup: ShellSettings,
 ): void {
-  const where = hubUrl === defaultHubUrl ? room : `${hubUrl}/rooms/${room}`;
+  const where = roomArgumentOf(invite);
   const command = `${context.commandName} ${envCommand(where, { for: program, model, as, shell })}`;
   const line = setup.kind === "file" ? `${command} > ${setup.path}` : evaluations[shell](command);
   context.stderr.write(`→ ${line}\n`);
@@ -234,9 +214,10 @@ function envCommand(
 function onlyModel(
   context: CliContext,
   participants: readonly ParticipantSummary[],
-  { hubUrl, room }: Invite,
+  invite: Invite,
   option: string,
 ): string {
+  const { room } = invite;
   const online = participants.filter(({ status }) => status !== "offline");
   const isReplaced = online.some(canReplaceStandIn);
   const offered = isReplaced ? online.filter(({ standIn }) => standIn !== true) : online;
@@ -247,7 +228,7 @@ function onlyModel(
     return "*";
   }
   if (models.length === 1) return model;
-  const where = hubUrl === defaultHubUrl ? room : shellWord(`${hubUrl}/rooms/${room}`);
+  const where = shellWord(roomArgumentOf(invite));
   throw new CommandError(
     `Room ${room} has ${models.length} models`,
     "name one:",

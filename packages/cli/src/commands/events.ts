@@ -1,26 +1,22 @@
 import type { HubEvent } from "@roomhub/protocol";
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { eventLine, isFailure } from "../terminal/event-line.ts";
-import {
-  addHubOptions,
-  addQuietOption,
-  examples,
-  type HubOptionValues,
-  inviteOf,
-} from "../options.ts";
+import { eventLine, isFailure, streamReports } from "../terminal/event-line.ts";
+import { type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.ts";
 import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
-import { type Colors, colorsFor, duration, safe, writeJson } from "../terminal/text.ts";
+import { type Colors, colorsFor, writeJson } from "../terminal/text.ts";
 
 interface EventsOptionValues extends HubOptionValues {
   quiet?: boolean;
 }
 
-export function addEventsCommand(program: Command, context: CliContext): void {
-  addQuietOption(addHubOptions(program.command("events")))
+export function addEventsCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("events")
+    .hubOptions()
+    .quietOption()
     .argument("[room]", "room code or invite URL (default: the whole hub)")
-    .addHelpText("after", examples("roomhub events ABC234 --json | jq -c '.metrics // empty'"))
+    .examples("roomhub events ABC234 --json | jq -c '.metrics // empty'")
     .action((room: string | undefined, options: EventsOptionValues) =>
       watchEvents(context, room, options),
     );
@@ -42,19 +38,19 @@ async function watchEvents(
     feed.flush();
     context.stderr.write(`${text}\n`);
   };
+  const reports = streamReports(say);
   let wasBroken = false;
   await untilStopped(context, async (signal) => {
     const events = client.events(invite?.room, {
-      signal,
+      ...{ ...reports, signal },
       onOpen: () => {
         if (quiet && !wasBroken) return;
         say(`watching ${invite === undefined ? hubUrl : `room ${invite.room}`}`);
       },
       onDisconnect: (reason, retryInMs) => {
         wasBroken = true;
-        say(`disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}`);
+        reports.onDisconnect(reason, retryInMs);
       },
-      onInvalidEvent: (problem) => say(`! ${problem}`),
     });
     try {
       for await (const event of events) {

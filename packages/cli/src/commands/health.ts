@@ -1,15 +1,16 @@
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { addHubOptions, examples, givenHub, type HubOptionValues } from "../options.ts";
+import { givenHub, type HubOptionValues, type RoomhubCommand } from "../options.ts";
 import { locate } from "../rooms/locate.ts";
 import { explainOtherServer } from "../sharing/found-server.ts";
 import { duration, safe, writeJson } from "../terminal/text.ts";
 
-export function addHealthCommand(program: Command, context: CliContext): void {
-  const command = addHubOptions(program.command("health"))
+export function addHealthCommand(program: RoomhubCommand, context: CliContext): void {
+  const command = program
+    .command("health")
+    .hubOptions()
     .argument("[target]", "hub URL, room code or invite URL (default: the hub on this machine)")
-    .addHelpText("after", examples("roomhub health http://192.168.1.5:5050"))
+    .examples("roomhub health http://192.168.1.5:5050")
     .action(async (target: string | undefined, { json: isQuiet }: HubOptionValues) => {
       const { hubUrl } = await locate(context, { target, hubUrl: givenHub(command), isQuiet });
       await showHealth(context, hubUrl, isQuiet === true);

@@ -1,14 +1,15 @@
 import { RoomhubError } from "@roomhub/client";
 import type { HubEntry } from "@roomhub/protocol";
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { addHubOptions, examples, type HubOptionValues } from "../options.ts";
+import { type HubOptionValues, type RoomhubCommand } from "../options.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
-export function addHubsCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("hubs"))
-    .addHelpText("after", examples("roomhub hubs --hub http://192.168.1.5:5050"))
+export function addHubsCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("hubs")
+    .hubOptions()
+    .examples("roomhub hubs --hub http://192.168.1.5:5050")
     .action((options: HubOptionValues) => showHubs(context, options));
 }
 

@@ -1,14 +1,12 @@
 import { inviteUrl } from "@roomhub/protocol";
-import { type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 import {
-  addHubOptions,
   clientName,
-  examples,
   givenHub,
   type HubOptionValues,
   inviteOf,
+  type RoomhubCommand,
 } from "../options.ts";
 import { addHostOptions, type HostOptionValues } from "../rooms/host-token.ts";
 import { inviteText, pastedHubAt, qrCode, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
@@ -25,22 +23,19 @@ type InviteOptionValues = HubOptionValues &
   HostOptionValues &
   NewKeyOptionValues & { for?: string };
 
-export function addInviteCommand(program: Command, context: CliContext): void {
-  const command = addNewKeyOptions(
-    addHostOptions(
-      addHubOptions(program.command("invite")).addOption(
-        new Option(
-          "--for <name>",
-          "create a key for a person, with link and QR code; of the room that is named",
-        ).argParser(clientName),
-      ),
-    ),
-  )
-    .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
-    .addHelpText(
-      "after",
-      examples("roomhub invite", "roomhub invite ABC234", "roomhub invite ABC234 --for ada"),
+export function addInviteCommand(program: RoomhubCommand, context: CliContext): void {
+  const command = program
+    .command("invite")
+    .hubOptions()
+    .option(
+      "--for <name>",
+      "create a key for a person, with link and QR code; of the room that is named",
+      clientName,
     )
+    .with(addHostOptions)
+    .with(addNewKeyOptions)
+    .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
+    .examples("roomhub invite", "roomhub invite ABC234", "roomhub invite ABC234 --for ada")
     .action((target: string | undefined, options: InviteOptionValues) =>
       options.for === undefined
         ? invite(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options)

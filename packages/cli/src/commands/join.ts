@@ -1,6 +1,6 @@
 import type { Invite } from "@roomhub/client";
 import { isClientName, type JoinRequest } from "@roomhub/protocol";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
@@ -10,18 +10,16 @@ import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
 import { reportNewerHub } from "../rooms/hub-health.ts";
 import { queryRoom } from "../rooms/query-room.ts";
 import {
-  addHubOptions,
-  addQuietOption,
   addServingOptions,
   collect,
   endpointArgument,
-  examples,
   givenHub,
   type HubOptionValues,
   jsonObjectArgument,
   participantIdArgument,
   servingConfig,
   type ServingOptionValues,
+  type RoomhubCommand,
 } from "../options.ts";
 import {
   addBudgetOptions,
@@ -73,19 +71,16 @@ export interface JoinOptionValues
   notify?: boolean;
 }
 
-export function addJoinCommand(program: Command, context: CliContext): void {
+export function addJoinCommand(program: RoomhubCommand, context: CliContext): void {
   const command = program
     .command("join")
-    .argument("[room]", "room code, invite URL or hub URL (default: searches the network)");
-  addJoinOptions(command)
+    .argument("[room]", "room code, invite URL or hub URL (default: searches the network)")
+    .with(addJoinOptions)
     .option("--notify", "show a desktop notification when others start to use this machine")
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub join",
-        "roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models",
-        'roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
-      ),
+    .examples(
+      "roomhub join",
+      "roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models",
+      'roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
     )
     .action((room: string | undefined, options: JoinOptionValues) =>
       join(context, { room, hubUrl: givenHub(command) }, options),
@@ -93,8 +88,11 @@ export function addJoinCommand(program: Command, context: CliContext): void {
 }
 
 /** Adds the options of `join`, which a service that runs it has too. */
-export function addJoinOptions(command: Command): Command {
-  addQuietOption(addPasswordOptions(addHubOptions(command)))
+export function addJoinOptions(command: RoomhubCommand): RoomhubCommand {
+  command
+    .hubOptions()
+    .with(addPasswordOptions)
+    .quietOption()
     .option(
       "--endpoint <url>",
       "the model server (default: the first found on this machine)",
@@ -113,7 +111,11 @@ export function addJoinOptions(command: Command): Command {
       participantIdArgument,
     )
     .option("--nickname <name>", "name shown to others (default: your user name)");
-  return addBudgetOptions(addServingOptions(addAuthHeaderOptions(addHeaderOptions(command))))
+  return command
+    .with(addHeaderOptions)
+    .with(addAuthHeaderOptions)
+    .with(addServingOptions)
+    .with(addBudgetOptions)
     .option("--own-first", "serve your own requests before those of others that wait")
     .option(
       "--only <names>",

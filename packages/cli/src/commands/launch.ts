@@ -1,8 +1,8 @@
 import { type Invite, withTls } from "@roomhub/client";
-import { Argument, type Command, Option } from "commander";
+import { Argument } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
-import { addHubOptions, clientName, givenHub, type HubOptionValues } from "../options.ts";
+import { clientName, givenHub, type HubOptionValues, type RoomhubCommand } from "../options.ts";
 import {
   accessByDoor,
   type DoorAccess,
@@ -45,7 +45,7 @@ interface LaunchOptionValues extends HubOptionValues {
 
 /** @param words - the command line, in which `--` ends the arguments of this command */
 export function addLaunchCommand(
-  program: Command,
+  program: RoomhubCommand,
   context: CliContext,
   words: readonly string[],
 ): void {
@@ -55,13 +55,11 @@ export function addLaunchCommand(
       new Argument("<program>", "what to start").choices([...programNames, ...otherProgramNames]),
     )
     .argument("[room]", "room code, invite URL or hub URL (default: the only one there is)")
-    .argument("[args...]", "after --: arguments of the program");
-  addHubOptions(command)
+    .argument("[args...]", "after --: arguments of the program")
+    .hubOptions()
     .option("--model <selector>", "participant id, model name, or * for any")
     .option("--pick", "select the model again that is remembered for this folder")
-    .addOption(
-      new Option("--as <name>", "name the person who sends the requests").argParser(clientName),
-    )
+    .option("--as <name>", "name the person who sends the requests", clientName)
     .option("--print", "print all that it would set, and start nothing")
     .addHelpText(
       "after",

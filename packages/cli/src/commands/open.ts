@@ -1,27 +1,27 @@
 import { HubUnreachableError, type Invite, withTls } from "@roomhub/client";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError } from "commander";
 import type { CliContext } from "../context.ts";
 import type { Door } from "../door/door.ts";
 import { doorKey, doorUrl, roomOfDoor } from "../door/door-access.ts";
-import { requestLine } from "../door/request-line.ts";
+import { requestRow } from "../door/request-line.ts";
 import { CommandError } from "../exit-code.ts";
 import {
-  addHubOptions,
   clientName,
   collect,
-  examples,
   givenHub,
   type HubOptionValues,
   portArgument,
+  type RoomhubCommand,
 } from "../options.ts";
 import { accessKey } from "../programs/program-table.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
-import { defaultHubUrl } from "../rooms/hub-address.ts";
+import { roomArgumentOf } from "../rooms/hub-address.ts";
 import { unreachableHubHint } from "../rooms/hub-hint.ts";
 import { interactivityOf } from "../terminal/interactivity.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { colorsFor, countOf, reasonOf, safe, shellWord, writeJson } from "../terminal/text.ts";
+import { examples } from "../command-list.ts";
 
 interface OpenOptionValues extends HubOptionValues {
   port?: number;
@@ -30,8 +30,10 @@ interface OpenOptionValues extends HubOptionValues {
   newKey?: boolean;
 }
 
-export function addOpenCommand(program: Command, context: CliContext): void {
-  const command = addHubOptions(program.command("open"))
+export function addOpenCommand(program: RoomhubCommand, context: CliContext): void {
+  const command = program
+    .command("open")
+    .hubOptions()
     .argument("[room]", "invite, room code or hub URL (default: the only room there is)")
     .option("--port <number>", "port to listen on (default: 5055, or a free one)", portArgument)
     .option(
@@ -39,9 +41,7 @@ export function addOpenCommand(program: Command, context: CliContext): void {
       "let pages of this origin use the door (repeatable)",
       collectOrigin,
     )
-    .addOption(
-      new Option("--as <name>", "name the person who sends the requests").argParser(clientName),
-    )
+    .option("--as <name>", "name the person who sends the requests", clientName)
     .option("--new-key", "replace the door's API key")
     .addHelpText(
       "after",
@@ -81,7 +81,7 @@ async function open(
     const roomKey = isClosed ? await context.roomKeys.of(room) : undefined;
     const { key: senderKey, isNamed, isSecret } = accessKey(roomKey, options.as);
     const key = await doorKey(context, room, options.newKey === true);
-    const envCommand = `${context.commandName} env ${shellWord(nameOf(room))}`;
+    const envCommand = `${context.commandName} env ${shellWord(roomArgumentOf(room))}`;
     const rows = createRowFeed(context, context.stderr);
     const colors = colorsFor(context, context.stderr);
     await untilStopped(context, async (signal) => {
@@ -93,11 +93,7 @@ async function open(
         world: context.world,
         onRequest: (request) => {
           if (options.json === true) return writeJson(context.stdout, { request });
-          const { status = 499, problem } = request;
-          rows.row({
-            render: () => requestLine(request, context.world.wallMs(), colors),
-            isFailed: problem !== undefined || status >= 400,
-          });
+          rows.row(requestRow(request, context.world.wallMs(), colors));
         },
       });
       try {
@@ -134,7 +130,7 @@ function alreadyOpen(context: CliContext, room: Invite, error: unknown): unknown
   const where = door === undefined ? "" : ` at ${doorUrl(door.port)}`;
   return new CommandError(
     `The door to room ${room.room} is open already${where}, in process ${pid}`,
-    `use it: eval "$(${context.commandName} env ${nameOf(room)})"`,
+    `use it: eval "$(${context.commandName} env ${roomArgumentOf(room)})"`,
   );
 }
 
@@ -170,7 +166,7 @@ function print(context: CliContext, opening: Opened, { port }: Door): void {
   stderr.write(`Room ${room.room} of ${room.hubUrl}, over ${how}; Ctrl+C closes the door\n\n`);
   stdout.write(`OPENAI_BASE_URL=${baseUrl}\nOPENAI_API_KEY=${key}\n`);
   stderr.write(
-    `\n→ eval "$(${envCommand})"\n→ ${commandName} launch claude ${shellWord(nameOf(room))}\n\n`,
+    `\n→ eval "$(${envCommand})"\n→ ${commandName} launch claude ${shellWord(roomArgumentOf(room))}\n\n`,
   );
 }
 
@@ -180,11 +176,6 @@ async function end({ stderr }: CliContext, door: Door): Promise<void> {
   if (running > 0)
     stderr.write(`Waiting for ${countOf(running, "request")}; Ctrl+C again cuts them\n`);
   await door.drain();
-}
-
-/** As commands on this machine name it. */
-function nameOf({ hubUrl, room }: Invite): string {
-  return hubUrl === defaultHubUrl ? room : `${hubUrl}/rooms/${room}`;
 }
 
 /** @throws InvalidArgumentError for what is no origin */

@@ -1,6 +1,5 @@
 import { isRoomhubError } from "@roomhub/client";
 import type { Warning } from "@roomhub/protocol";
-import type { Command } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
@@ -10,16 +9,15 @@ import { CommandError, EXIT } from "../exit-code.ts";
 import { findServers } from "../sharing/find-servers.ts";
 import { queryRoom } from "../rooms/query-room.ts";
 import {
-  addHubOptions,
   addServingOptions,
   endpointArgument,
-  examples,
   givenHub,
   type HubOptionValues,
   inviteOf,
   participantIdArgument,
   servingConfig,
   type ServingOptionValues,
+  type RoomhubCommand,
 } from "../options.ts";
 import { freeId, suggestId } from "../sharing/participant-name.ts";
 import type { SavedToken } from "../sharing/saved-secrets.ts";
@@ -46,49 +44,44 @@ interface RemoveOptionValues extends HubOptionValues {
 }
 
 /** `participant add` and `remove`: a participant without an agent, whose endpoint the hub calls and probes itself. */
-export function addParticipantCommand(program: Command, context: CliContext): void {
+export function addParticipantCommand(program: RoomhubCommand, context: CliContext): void {
   const participant = program
     .command("participant")
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub participant add http://192.168.1.9:11434 --room ABC234",
-        "roomhub participant remove ana-llama3.2",
-      ),
+    .examples(
+      "roomhub participant add http://192.168.1.9:11434 --room ABC234",
+      "roomhub participant remove ana-llama3.2",
     );
   const add = participant
     .command("add")
     .argument("<endpoint>", "URL of the model server, as reached from the hub", endpointArgument)
-    .description("add an endpoint to a room; the hub probes it until it is removed");
-  addServingOptions(
-    addAuthHeaderOptions(addPasswordOptions(addHubOptions(add)))
-      .option("--room <room>", "room code or invite URL (default: the only room found)")
-      .option("--model <name>", "the model to share (default: the server's first)")
-      .option(
-        "--id <id>",
-        "participant id, usable as a request's model (default: nickname-model)",
-        participantIdArgument,
-      )
-      .option("--nickname <name>", "name shown to others (default: your user name)"),
-  )
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub participant add http://192.168.1.9:11434 --room ABC234",
-        'roomhub participant add https://api.example.com/v1 --model big-1 \\\n      --auth-header-env "Authorization=API_AUTH"',
-      ),
+    .description("add an endpoint to a room; the hub probes it until it is removed")
+    .hubOptions()
+    .with(addPasswordOptions)
+    .with(addAuthHeaderOptions)
+    .option("--room <room>", "room code or invite URL (default: the only room found)")
+    .option("--model <name>", "the model to share (default: the server's first)")
+    .option(
+      "--id <id>",
+      "participant id, usable as a request's model (default: nickname-model)",
+      participantIdArgument,
+    )
+    .option("--nickname <name>", "name shown to others (default: your user name)")
+    .with(addServingOptions)
+    .examples(
+      "roomhub participant add http://192.168.1.9:11434 --room ABC234",
+      'roomhub participant add https://api.example.com/v1 --model big-1 \\\n      --auth-header-env "Authorization=API_AUTH"',
     )
     .action((endpoint: string, options: AddOptionValues) =>
       addEndpoint(context, endpoint, givenHub(add), options),
     );
 
-  const remove = participant
+  participant
     .command("remove")
     .argument("<id>", "participant id", participantIdArgument)
-    .description("remove a participant that was added from this machine");
-  addHubOptions(remove)
+    .description("remove a participant that was added from this machine")
+    .hubOptions()
     .option("--room <room>", "its room, if the id is in several")
-    .addHelpText("after", examples("roomhub participant remove ana-llama3.2"))
+    .examples("roomhub participant remove ana-llama3.2")
     .action((id: string, options: RemoveOptionValues) => removeEndpoint(context, id, options));
 }
 

@@ -1,8 +1,7 @@
 import type { Connection, ModelEntry, ParticipantSummary } from "@roomhub/protocol";
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { loadColumn } from "../terminal/load-text.ts";
-import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../options.ts";
+import { type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.ts";
 import { envSecret } from "../secrets.ts";
 import { contextText, featureWords, modelText } from "@roomhub/room-state";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
@@ -11,26 +10,32 @@ interface LeaveOptionValues extends HubOptionValues {
   tokenEnv?: string;
 }
 
-export function addParticipantsCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("participants"))
-    .argument("<room>", "room code or invite URL")
-    .addHelpText("after", examples("roomhub participants ABC234"))
+export function addParticipantsCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("participants")
+    .hubOptions()
+    .roomArgument()
+    .examples("roomhub participants ABC234")
     .action((room: string, options: HubOptionValues) => listParticipants(context, room, options));
 }
 
-export function addModelsCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("models"))
-    .argument("<room>", "room code or invite URL")
-    .addHelpText("after", examples("roomhub models ABC234 --json"))
+export function addModelsCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("models")
+    .hubOptions()
+    .roomArgument()
+    .examples("roomhub models ABC234 --json")
     .action((room: string, options: HubOptionValues) => listModels(context, room, options));
 }
 
-export function addLeaveCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("leave"))
-    .argument("<room>", "room code or invite URL")
+export function addLeaveCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("leave")
+    .hubOptions()
+    .roomArgument()
     .argument("<id>", "participant id")
     .option("--token-env <variable>", "the participant's token, from an environment variable")
-    .addHelpText("after", examples("roomhub leave ABC234 ana-llama3.2 --token-env ANA_TOKEN"))
+    .examples("roomhub leave ABC234 ana-llama3.2 --token-env ANA_TOKEN")
     .action((room: string, id: string, options: LeaveOptionValues) =>
       leave(context, room, id, options),
     );

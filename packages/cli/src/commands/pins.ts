@@ -1,25 +1,26 @@
 import { pinnedHostOf } from "@roomhub/client";
-import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { withPort } from "../rooms/hub-address.ts";
-import { addJsonOption, examples } from "../options.ts";
+import { type RoomhubCommand } from "../options.ts";
 import { writeJson } from "../terminal/text.ts";
 import { forgetPin, savedPins } from "../tls/pins.ts";
 
-export function addPinsCommand(program: Command, context: CliContext): void {
+export function addPinsCommand(program: RoomhubCommand, context: CliContext): void {
   const command = program
     .command("pins")
     .alias("pin")
-    .addHelpText("after", examples("roomhub pins list", "roomhub pins forget 192.168.1.5:5050"));
-  addJsonOption(command.command("list"))
+    .examples("roomhub pins list", "roomhub pins forget 192.168.1.5:5050");
+  command
+    .command("list")
+    .jsonOption()
     .description("list hubs and their keys")
-    .addHelpText("after", examples("roomhub pins list"))
+    .examples("roomhub pins list")
     .action((options: { json?: boolean }) => list(context, options.json === true));
   command
     .command("forget <hub>")
     .description("connect to a hub as if no invite had pinned its key")
-    .addHelpText("after", examples("roomhub pins forget 192.168.1.5:5050"))
+    .examples("roomhub pins forget 192.168.1.5:5050")
     .action((hub: string) => forget(context, hub));
 }
 

@@ -6,15 +6,14 @@ import {
   SURFACE_WORDS,
   type SurfaceWord,
 } from "@roomhub/protocol";
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
 import {
-  addHubOptions,
-  examples,
   givenHub,
   type HubOptionValues,
   positiveArgument,
+  type RoomhubCommand,
 } from "../options.ts";
 import { locateRoom, type Named } from "../rooms/locate.ts";
 import { contextText } from "@roomhub/room-state";
@@ -31,8 +30,10 @@ interface RouteOptionValues extends HubOptionValues {
   protocol: SurfaceWord;
 }
 
-export function addRouteCommand(program: Command, context: CliContext): void {
-  const command = addHubOptions(program.command("route"))
+export function addRouteCommand(program: RoomhubCommand, context: CliContext): void {
+  const command = program
+    .command("route")
+    .hubOptions()
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
     .argument("[model]", "participant id, model name, model:<name>, or * for any (default: *)")
     .option("--room <room>", "the room, instead of the argument")
@@ -50,7 +51,7 @@ export function addRouteCommand(program: Command, context: CliContext): void {
         .choices(["batch", "interactive"])
         .default("interactive"),
     )
-    .addHelpText("after", examples("roomhub route ABC234 llama3.2"))
+    .examples("roomhub route ABC234 llama3.2")
     .action((room: string | undefined, model: string | undefined, options: RouteOptionValues) => {
       const target = onlyOne("room", room, options.room);
       const selector = onlyOne("model", model, options.model) ?? "*";

@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import { createRoomCommand } from "../rooms/choose-room.ts";
 import {
   failOnCutRequests,
@@ -13,7 +13,7 @@ import { portFlag } from "../rooms/hub-address.ts";
 import { UsageError } from "../exit-code.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
 import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
-import { addJsonOption } from "../options.ts";
+import type { RoomhubCommand } from "../options.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { writeJson } from "../terminal/text.ts";
 
@@ -35,9 +35,9 @@ const usualSettings: SettingName[] = [
   ] as const),
 ];
 
-export function addServeCommand(program: Command, context: CliContext): void {
-  const command = program.command("serve");
-  addJsonOption(addHubFlags(command, usualSettings))
+export function addServeCommand(program: RoomhubCommand, context: CliContext): void {
+  addHubFlags(program.command("serve"), usualSettings)
+    .jsonOption()
     .addOption(new Option("--workers <count>").hideHelp())
     .addHelpText(
       "after",

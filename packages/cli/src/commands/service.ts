@@ -3,8 +3,8 @@ import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
 import { addHubFlags, type HubFlagValues } from "../hosting/hub-settings.ts";
-import { addJsonOption, examples, inviteOf } from "../options.ts";
-import { installService, serviceManager, type ServiceRequest } from "../service/install-service.ts";
+import { inviteOf, type RoomhubCommand } from "../options.ts";
+import { installService, serviceManager } from "../service/install-service.ts";
 import { secretsPath } from "../service/secrets-file.ts";
 import { isServiceName, type ServiceState } from "../service/service-unit.ts";
 import { formatTable, writeJson } from "../terminal/text.ts";
@@ -17,53 +17,51 @@ interface InstallOptionValues {
 
 /** @param words - the command line as it was given: what a service is started with */
 export function addServiceCommand(
-  program: Command,
+  program: RoomhubCommand,
   context: CliContext,
   words: readonly string[],
 ): void {
   const service = program
     .command("service")
-    .addHelpText(
-      "after",
-      examples("roomhub service install serve --lan", "roomhub service status"),
-    );
+    .examples("roomhub service install serve --lan", "roomhub service status");
   addInstallCommands(service, context, words);
   service
     .command("remove")
     .argument("<name>", "the service, as listed by status", serviceNameArgument)
     .description("stop a service and remove its files")
-    .addHelpText("after", examples("roomhub service remove serve"))
+    .examples("roomhub service remove serve")
     .action((name: string) => removeService(context, name));
-  addJsonOption(service.command("status"))
+  service
+    .command("status")
+    .jsonOption()
     .argument("[name]", "one service (default: all)", serviceNameArgument)
     .description("list services, and whether they run")
-    .addHelpText("after", examples("roomhub service status", "roomhub service status join"))
+    .examples("roomhub service status", "roomhub service status join")
     .action((name: string | undefined, { json }: { json?: boolean }) =>
       showServices(context, name, json === true),
     );
 }
 
-function addInstallCommands(service: Command, context: CliContext, words: readonly string[]): void {
+function addInstallCommands(
+  service: RoomhubCommand,
+  context: CliContext,
+  words: readonly string[],
+): void {
   const install = service
     .command("install")
     .description("install a service that runs serve or join, and start it")
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub service install serve --lan --port 6060",
-        "roomhub service install join http://192.168.1.5:5050/rooms/ABC234",
-      ),
+    .examples(
+      "roomhub service install serve --lan --port 6060",
+      "roomhub service install join http://192.168.1.5:5050/rooms/ABC234",
     );
-  const request = (command: Command, { name, print }: InstallOptionValues): ServiceRequest => ({
-    name,
-    isPrinted: print === true,
-    command,
-    words,
+  const request = (command: Command, { name, print = false }: InstallOptionValues) => ({
+    ...{ name, isPrinted: print, command, words },
   });
 
-  const serve = install.command("serve").description("keep a hub running");
-  addInstallOptions(addJsonOption(addHubFlags(serve)), "serve")
-    .addHelpText("after", examples("roomhub service install serve --lan --port 6060"))
+  const serve = addHubFlags(install.command("serve").description("keep a hub running"))
+    .jsonOption()
+    .with(installOptions("serve"))
+    .examples("roomhub service install serve --lan --port 6060")
     .action(async (values: HubFlagValues & InstallOptionValues) => {
       const { file } = await resolveHubConfig(context, values);
       await installService(context, { ...request(serve, values), configFile: file });
@@ -71,14 +69,12 @@ function addInstallCommands(service: Command, context: CliContext, words: readon
 
   const join = install
     .command("join")
-    .argument("<room>", "room code or invite URL")
-    .description("keep sharing models of this machine in a room");
-  addInstallOptions(addJoinOptions(join), "join")
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub service install join http://192.168.1.5:5050/rooms/ABC234 \\\n      --model llama3.2 --name lab",
-      ),
+    .roomArgument()
+    .description("keep sharing models of this machine in a room")
+    .with(addJoinOptions)
+    .with(installOptions("join"))
+    .examples(
+      "roomhub service install join http://192.168.1.5:5050/rooms/ABC234 \\\n      --model llama3.2 --name lab",
     )
     .action(async (room: string, values: JoinOptionValues & InstallOptionValues) => {
       inviteOf(room, values);
@@ -87,11 +83,10 @@ function addInstallCommands(service: Command, context: CliContext, words: readon
     });
 }
 
-function addInstallOptions(command: Command, usualName: string): Command {
-  return command
+const installOptions = (usualName: string) => (command: Command) =>
+  command
     .option("--name <name>", "name of the service", serviceNameArgument, usualName)
     .option("--print", "print the unit, and write and start nothing");
-}
 
 function serviceNameArgument(text: string): string {
   if (isServiceName(text)) return text;

@@ -1,5 +1,4 @@
 import { inviteUrl, type Room } from "@roomhub/protocol";
-import type { Command } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
@@ -15,7 +14,7 @@ import {
 } from "../hosting/hub-launch.ts";
 import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
 import { credentialsProblem } from "../sharing/found-server.ts";
-import { addJsonOption, addQuietOption, endpointArgument, examples } from "../options.ts";
+import { endpointArgument, type RoomhubCommand } from "../options.ts";
 import {
   addHeaderOptions,
   addPasswordOptions,
@@ -68,11 +67,12 @@ interface Cleanup {
 
 const usualSettings: SettingName[] = ["port", "lan", "tls", "publicUrl", "ephemeral"];
 
-export function addUpCommand(program: Command, context: CliContext): void {
-  const command = program.command("up");
-  addHeaderOptions(
-    addPasswordOptions(addQuietOption(addJsonOption(addHubFlags(command, usualSettings)))),
-  )
+export function addUpCommand(program: RoomhubCommand, context: CliContext): void {
+  addHubFlags(program.command("up"), usualSettings)
+    .jsonOption()
+    .quietOption()
+    .with(addPasswordOptions)
+    .with(addHeaderOptions)
     .option("--room <name>", "name of the room (default: from your user name)")
     .option(
       "--endpoint <url>",
@@ -83,9 +83,9 @@ export function addUpCommand(program: Command, context: CliContext): void {
     .option("--nickname <name>", "name shown to others (default: your user name)")
     .option("--own-first", "serve your own requests before those of others that wait")
     .option("--any-model", "serve every model name that is requested, with any participant")
-    .option("--no-monitor", "print no link to the page that watches the room");
-  addBudgetOptions(command)
-    .addHelpText("after", examples("roomhub up --lan", "roomhub up --port 6060 --model llama3.2"))
+    .option("--no-monitor", "print no link to the page that watches the room")
+    .with(addBudgetOptions)
+    .examples("roomhub up --lan", "roomhub up --port 6060 --model llama3.2")
     .action((values: UpOptionValues) => up(context, values));
 }
 

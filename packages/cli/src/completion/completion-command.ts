@@ -5,7 +5,7 @@ import { fishScript } from "./fish-script.ts";
 import { powershellScript } from "./powershell-script.ts";
 import { zshScript } from "./zsh-script.ts";
 import type { CliContext } from "../context.ts";
-import { examples } from "../options.ts";
+import { type RoomhubCommand } from "../options.ts";
 
 const scripts = {
   bash: bashScript,
@@ -16,7 +16,7 @@ const scripts = {
 
 /** @param wholeProgram - creates all commands; this one is usually created alone */
 export function addCompletionCommand(
-  program: Command,
+  program: RoomhubCommand,
   context: CliContext,
   wholeProgram: () => Promise<Command>,
 ): void {
@@ -24,14 +24,11 @@ export function addCompletionCommand(
   program
     .command("completion")
     .addArgument(new Argument("<shell>", "the shell to complete commands in").choices(shells))
-    .addHelpText(
-      "after",
-      examples(
-        'eval "$(roomhub completion bash)"',
-        "roomhub completion zsh > ~/.zfunc/_roomhub",
-        "roomhub completion fish > ~/.config/fish/completions/roomhub.fish",
-        "roomhub completion powershell >> $PROFILE",
-      ),
+    .examples(
+      'eval "$(roomhub completion bash)"',
+      "roomhub completion zsh > ~/.zfunc/_roomhub",
+      "roomhub completion fish > ~/.config/fish/completions/roomhub.fish",
+      "roomhub completion powershell >> $PROFILE",
     )
     .action(async (shell: keyof typeof scripts) => {
       context.stdout.write(scripts[shell](completionTable(await wholeProgram())));

@@ -1,7 +1,7 @@
 import { type HealthResponse, type RouteExplanation, systemWorld } from "@roomhub/protocol";
-import { Command } from "commander";
 import { addDoctorCommand } from "../commands/doctor.ts";
 import type { Client } from "../capabilities.ts";
+import { RoomhubCommand } from "../options.ts";
 import type { CliContext } from "../context.ts";
 import { refusing } from "../snapshots/scenery.fixture.ts";
 import { aParticipant, aRoom, makeWorld, type TestWorld } from "../test-context.fixture.ts";
@@ -115,7 +115,7 @@ export async function runDoctor(
   // No wait here is long enough to be reported.
   const quick = { world: { ...systemWorld, wallMs: () => 0 }, fetch: answering };
   const world = makeWorld({ ...quick, ...over.context }, aClient(over.client));
-  const program = new Command().exitOverride();
+  const program = new RoomhubCommand().exitOverride();
   addDoctorCommand(program, world.context, { ...healthyMachine, ...over.machine });
   const running = program.parseAsync(["doctor", ...args], { from: "user" });
   over.whenStarted?.(world);

@@ -1,8 +1,17 @@
 import { clockTime, type Colors, safe, shortDuration } from "../terminal/text.ts";
+import type { Row } from "../terminal/row-feed.ts";
 import type { DoorRequest } from "./door.ts";
 
+export function requestRow(request: DoorRequest, nowMs: number, colors: Colors): Row {
+  const { status = 499, problem } = request;
+  return {
+    render: () => requestLine(request, nowMs, colors),
+    isFailed: problem !== undefined || status >= 400,
+  };
+}
+
 /** `12:03:04  POST /v1/chat/completions  200  1.2 s  4.1 kB` */
-export function requestLine(request: DoorRequest, nowMs: number, colors: Colors): string {
+function requestLine(request: DoorRequest, nowMs: number, colors: Colors): string {
   const { method, path, status, tookMs, bytes, problem } = request;
   const fields = [
     colors.dim(clockTime(nowMs)),

@@ -1,49 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { z } from "zod";
-import { collect, moveToHelpAll } from "../options.ts";
-import type { LogFormat, OwnershipMode, RoomCreators } from "@roomhub/hub";
+import { collect, moveToHelpAll, type RoomhubCommand } from "../options.ts";
 import { switchFromText } from "../switch-text.ts";
-
-/** The hub's settings for `serve`, `up` and `config`, from flags, the environment or the config file. */
-export interface HubSettings {
-  host: string;
-  port: number;
-  lan: boolean;
-  mdns: boolean;
-  tls: boolean;
-  tlsCert: string;
-  tlsKey: string;
-  tlsOnly: boolean;
-  stateFile: string;
-  ephemeral: boolean;
-  direct: boolean;
-  handout: boolean;
-  publicUrl: string;
-  trustProxy: string[];
-  distrustGateway: boolean;
-  ownership: OwnershipMode;
-  closed: boolean;
-  create: RoomCreators;
-  streamUsage: boolean;
-  logFormat: LogFormat;
-  nats: string[];
-  advertise: string;
-  linkUrl: string;
-  clusterSecretFile: string;
-  natsCreds: string;
-  natsCa: string;
-  natsCert: string;
-  natsKey: string;
-}
-
-export type SettingName = keyof HubSettings;
-
-/** The flags of the command line; flags that were not given are absent. */
-export interface HubFlagValues extends Partial<HubSettings> {
-  config?: string;
-  /** `name=value` each */
-  limit?: string[];
-}
 
 /** One kind of value, as text and in the config file. */
 interface SettingKind<T> {
@@ -61,8 +19,12 @@ interface Setting<T> {
   kind: SettingKind<T>;
   flag: string;
   what: string;
-  /** absent when the default depends on other settings */
-  fallback?: T;
+  /** undefined when the default depends on other settings */
+  fallback: T | undefined;
+}
+
+function setting<T>(kind: SettingKind<T>, flag: string, what: string, fallback?: T): Setting<T> {
+  return { kind, flag, what, fallback };
 }
 
 const text: SettingKind<string> = {
@@ -117,161 +79,100 @@ function oneOf<T extends string>(...choices: T[]): SettingKind<T> {
 }
 
 /** The settings in the order of the help. A name is the long flag in camelCase, and the config file's key. */
-export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> } = {
-  port: {
-    kind: port,
-    flag: "--port <number>",
-    what: "port to listen on; 0 chooses a free one (default: 5050)",
-    fallback: 5050,
-  },
-  host: {
-    kind: text,
-    flag: "--host <address>",
-    what: "listen on this address only",
-  },
-  lan: {
-    kind: onOff,
-    flag: "--lan",
-    what: "let other machines connect",
-    fallback: false,
-  },
-  mdns: {
-    kind: onOff,
-    flag: "--no-mdns",
-    what: "with --lan, do not announce the hub on the network",
-    fallback: true,
-  },
-  tls: {
-    kind: onOff,
-    flag: "--tls",
-    what: "serve HTTPS, too, on the same port, with a certificate whose key invites pin; up --lan does so unless --no-tls",
-    fallback: false,
-  },
-  tlsCert: {
-    kind: text,
-    flag: "--tls-cert <path>",
-    what: "serve HTTPS, too, on the same port: certificate with its chain, PEM",
-  },
-  tlsKey: {
-    kind: text,
-    flag: "--tls-key <path>",
-    what: "the key of that certificate, PEM",
-  },
-  tlsOnly: {
-    kind: onOff,
-    flag: "--tls-only",
-    what: "refuse plain HTTP",
-    fallback: false,
-  },
-  stateFile: {
-    kind: text,
-    flag: "--state-file <path>",
-    what: "file that keeps rooms across restarts",
-  },
-  ephemeral: {
-    kind: onOff,
-    flag: "--ephemeral",
-    what: "do not keep rooms when the hub stops",
-    fallback: false,
-  },
-  direct: {
-    kind: onOff,
-    flag: "--no-direct",
-    what: "never call participants' endpoints directly",
-    fallback: true,
-  },
-  handout: {
-    kind: onOff,
-    flag: "--no-handout",
-    what: "do not hand out this program and the monitor",
-    fallback: true,
-  },
-  publicUrl: {
-    kind: text,
-    flag: "--public-url <url>",
-    what: "the hub's URL for others, when behind a proxy",
-  },
-  trustProxy: {
-    kind: list,
-    flag: "--trust-proxy <cidrs>",
-    what: "proxies whose X-Forwarded-* headers are trusted",
-  },
-  distrustGateway: {
-    kind: onOff,
-    flag: "--distrust-gateway",
-    what: "ignore the address of peers at the default gateway",
-    fallback: false,
-  },
-  ownership: {
-    kind: oneOf("compat", "strict", "open"),
-    flag: "--ownership <mode>",
-    what: "who may change a participant (default: compat)",
-    fallback: "compat",
-  },
-  closed: {
-    kind: onOff,
-    flag: "--closed",
-    what: "every new room is closed: its use needs a key",
-    fallback: false,
-  },
-  create: {
-    kind: oneOf("anyone", "host"),
-    flag: "--create <who>",
-    what: "who may create rooms; host: the operator alone (default: anyone)",
-    fallback: "anyone",
-  },
-  streamUsage: {
-    kind: onOff,
-    flag: "--no-stream-usage",
-    what: "do not request usage in streams; pass bytes through unchanged",
-    fallback: true,
-  },
-  logFormat: {
-    kind: oneOf("text", "json"),
-    flag: "--log-format <format>",
-    what: "log format on stdout",
-  },
-  nats: {
-    kind: list,
-    flag: "--nats <urls>",
-    what: "NATS servers: hubs that share them are a cluster",
-  },
-  advertise: {
-    kind: httpUrl,
-    flag: "--advertise <url>",
-    what: "this hub's URL for the cluster's participants and hubs",
-  },
-  linkUrl: {
-    kind: httpUrl,
-    flag: "--link-url <url>",
-    what: "this hub's URL for the cluster's hubs, if not the advertised one",
-  },
-  clusterSecretFile: {
-    kind: text,
-    flag: "--cluster-secret-file <path>",
-    what: "secret of the cluster's hubs, at least 32 bytes",
-  },
-  natsCreds: {
-    kind: text,
-    flag: "--nats-creds <path>",
-    what: "credentials file of the NATS account",
-  },
-  natsCa: {
-    kind: text,
-    flag: "--nats-ca <path>",
-    what: "certificate authority of the NATS servers, PEM",
-  },
-  natsCert: {
-    kind: text,
-    flag: "--nats-cert <path>",
-    what: "this hub's certificate for NATS, PEM",
-  },
-  natsKey: {
-    kind: text,
-    flag: "--nats-key <path>",
-    what: "the key of that certificate, PEM",
-  },
+export const HUB_SETTINGS = {
+  port: setting(
+    port,
+    "--port <number>",
+    "port to listen on; 0 chooses a free one (default: 5050)",
+    5050,
+  ),
+  host: setting(text, "--host <address>", "listen on this address only"),
+  lan: setting(onOff, "--lan", "let other machines connect", false),
+  mdns: setting(onOff, "--no-mdns", "with --lan, do not announce the hub on the network", true),
+  tls: setting(
+    onOff,
+    "--tls",
+    "serve HTTPS, too, on the same port, with a certificate whose key invites pin; up --lan does so unless --no-tls",
+    false,
+  ),
+  tlsCert: setting(
+    text,
+    "--tls-cert <path>",
+    "serve HTTPS, too, on the same port: certificate with its chain, PEM",
+  ),
+  tlsKey: setting(text, "--tls-key <path>", "the key of that certificate, PEM"),
+  tlsOnly: setting(onOff, "--tls-only", "refuse plain HTTP", false),
+  stateFile: setting(text, "--state-file <path>", "file that keeps rooms across restarts"),
+  ephemeral: setting(onOff, "--ephemeral", "do not keep rooms when the hub stops", false),
+  direct: setting(onOff, "--no-direct", "never call participants' endpoints directly", true),
+  handout: setting(onOff, "--no-handout", "do not hand out this program and the monitor", true),
+  publicUrl: setting(text, "--public-url <url>", "the hub's URL for others, when behind a proxy"),
+  trustProxy: setting(
+    list,
+    "--trust-proxy <cidrs>",
+    "proxies whose X-Forwarded-* headers are trusted",
+  ),
+  distrustGateway: setting(
+    onOff,
+    "--distrust-gateway",
+    "ignore the address of peers at the default gateway",
+    false,
+  ),
+  ownership: setting(
+    oneOf("compat", "strict", "open"),
+    "--ownership <mode>",
+    "who may change a participant (default: compat)",
+    "compat",
+  ),
+  closed: setting(onOff, "--closed", "every new room is closed: its use needs a key", false),
+  create: setting(
+    oneOf("anyone", "host"),
+    "--create <who>",
+    "who may create rooms; host: the operator alone (default: anyone)",
+    "anyone",
+  ),
+  streamUsage: setting(
+    onOff,
+    "--no-stream-usage",
+    "do not request usage in streams; pass bytes through unchanged",
+    true,
+  ),
+  logFormat: setting(oneOf("text", "json"), "--log-format <format>", "log format on stdout"),
+  nats: setting(list, "--nats <urls>", "NATS servers: hubs that share them are a cluster"),
+  advertise: setting(
+    httpUrl,
+    "--advertise <url>",
+    "this hub's URL for the cluster's participants and hubs",
+  ),
+  linkUrl: setting(
+    httpUrl,
+    "--link-url <url>",
+    "this hub's URL for the cluster's hubs, if not the advertised one",
+  ),
+  clusterSecretFile: setting(
+    text,
+    "--cluster-secret-file <path>",
+    "secret of the cluster's hubs, at least 32 bytes",
+  ),
+  natsCreds: setting(text, "--nats-creds <path>", "credentials file of the NATS account"),
+  natsCa: setting(text, "--nats-ca <path>", "certificate authority of the NATS servers, PEM"),
+  natsCert: setting(text, "--nats-cert <path>", "this hub's certificate for NATS, PEM"),
+  natsKey: setting(text, "--nats-key <path>", "the key of that certificate, PEM"),
 };
+
+/** For `serve`, `up` and `config`, from flags, the environment or the config file. */
+export type HubSettings = {
+  [Name in SettingName]: NonNullable<(typeof HUB_SETTINGS)[Name]["fallback"]>;
+};
+
+export type SettingName = keyof typeof HUB_SETTINGS;
+
+/** The flags of the command line; flags that were not given are absent. */
+export interface HubFlagValues extends Partial<HubSettings> {
+  config?: string;
+  /** `name=value` each */
+  limit?: string[];
+}
 
 export const SETTING_NAMES = Object.keys(HUB_SETTINGS) as SettingName[];
 
@@ -285,24 +186,24 @@ export function settingEnvName(name: SettingName): string {
  *
  * @param usual - the settings in `--help`; the others are in `--help-all`
  */
-export function addHubFlags(command: Command, usual = SETTING_NAMES): Command {
+export function addHubFlags(command: RoomhubCommand, usual = SETTING_NAMES): RoomhubCommand {
   for (const name of SETTING_NAMES) addFlag(command, name, HUB_SETTINGS[name]);
   const limit = "set a limit, such as rooms=50 (repeatable)";
-  addConfigFlag(command.option("--limit <name=value>", limit, collect));
+  command.option("--limit <name=value>", limit, collect).with(addConfigFlag);
   const flags = new Set(usual.map((name) => HUB_SETTINGS[name].flag));
   const rare = SETTING_NAMES.map((name) => HUB_SETTINGS[name].flag).filter((it) => !flags.has(it));
   return rare.length === 0 ? command : moveToHelpAll(command, rare);
 }
 
 /** The flags that say where the cluster's NATS is, for commands that run no hub. */
-export function addNatsFlags(command: Command): Command {
+export function addNatsFlags(command: RoomhubCommand): void {
   for (const name of ["nats", "natsCreds", "natsCa", "natsCert", "natsKey"] as const)
     addFlag(command, name, HUB_SETTINGS[name]);
-  return addConfigFlag(command);
+  addConfigFlag(command);
 }
 
-function addConfigFlag(command: Command): Command {
-  return command.option(
+function addConfigFlag(command: Command): void {
+  command.option(
     "--config <file>",
     "config file (default: roomhub.config.json, if present; env: ROOMHUB_CONFIG)",
   );

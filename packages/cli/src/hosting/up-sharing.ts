@@ -1,5 +1,5 @@
 import type { ModelChoice } from "../sharing/choose-models.ts";
-import { withCommandName } from "../command-name.ts";
+import { withCommandName } from "../command-list.ts";
 import type { CliContext } from "../context.ts";
 import { keepClientKey, makeParticipant, stoppedError } from "../sharing/make-participant.ts";
 import { noticeLine, trackOutage } from "../sharing/notice-line.ts";

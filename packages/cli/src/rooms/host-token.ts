@@ -1,9 +1,9 @@
-import type { Invite } from "@roomhub/client";
-import { isRoomhubError, type RoomHost } from "@roomhub/client";
+import { type Invite, isRoomhubError, type RoomHost } from "@roomhub/client";
 import { type CreateRoomResponse, KEY_RIGHTS, type Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
+import type { RoomhubCommand } from "../options.ts";
 import { envSecret } from "../secrets.ts";
 import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf } from "../terminal/text.ts";
@@ -68,8 +68,13 @@ export interface HostOptionValues {
   operatorFile?: string;
 }
 
-export function addHostOptions(command: Command): Command {
-  return command
+/** A command of a room's host. */
+export function hostCommand(parent: RoomhubCommand, name: string): RoomhubCommand {
+  return parent.command(name).hubOptions().with(addHostOptions).roomArgument();
+}
+
+export function addHostOptions(command: Command): void {
+  command
     .option(
       "--token-env <variable>",
       "the room's host token, from an environment variable (default: saved at its creation)",

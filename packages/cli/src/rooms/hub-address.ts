@@ -1,4 +1,4 @@
-import { pinnedHostOf } from "@roomhub/client";
+import { type Invite, pinnedHostOf } from "@roomhub/client";
 
 /** The default address of a hub on this machine. */
 export const defaultPort = 5050;
@@ -27,6 +27,11 @@ export function urlOf(host: string, port: number, isTls = false): string {
 /** A bare host name gets the hub's default port instead of the scheme's. */
 export function withPort(target: string): string {
   return /^[^/:]+$/.test(target) ? `${target}:${defaultPort}` : target;
+}
+
+/** A room as the argument of a command on this machine. */
+export function roomArgumentOf({ hubUrl, room }: Invite): string {
+  return hubUrl === defaultHubUrl ? room : `${hubUrl}/rooms/${room}`;
 }
 
 /** The same for both schemes of a hub's URL: a pin, or its absence in a later command, changes it. */

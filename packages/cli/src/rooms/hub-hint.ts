@@ -1,9 +1,9 @@
 import { isLoopbackHost } from "@roomhub/protocol";
-import type { HubUnreachableError } from "@roomhub/client";
-import { withCommandName } from "../command-name.ts";
+import type { HubUnreachableError, Invite } from "@roomhub/client";
+import { withCommandName } from "../command-list.ts";
 import type { CliContext } from "../context.ts";
 import { portFlag, portOf, defaultHubUrl } from "./hub-address.ts";
-import { shellWord } from "../terminal/text.ts";
+import { safe, shellWord } from "../terminal/text.ts";
 
 const namesRoom =
   /\broomhub ((?:join|participants|models|leave|events|chat|alias|env|doctor|route(?: --room)?|room show) )([2-9A-HJKMNP-Z]{6})(?![\w/])/g;
@@ -29,6 +29,18 @@ export function hintHere(context: CliContext, hint: string, hubUrl: string | und
     )
     .replaceAll(listsRooms, `roomhub room list --hub ${shellWord(hubUrl)}`);
   return withCommandName(context, named);
+}
+
+/** Prints why requests for a model would be refused now. A warning only, since a participant with it may join later. */
+export async function warnUnlessRouted(
+  context: CliContext,
+  { hubUrl, room }: Invite,
+  model: string,
+): Promise<void> {
+  const { refusal } = await context.createClient(hubUrl).explainRoute(room, { model });
+  if (refusal === undefined) return;
+  const hint = hintHere(context, safe(refusal.hint), hubUrl);
+  context.stderr.write(`! ${safe(refusal.message)}\n→ ${hint}\n`);
 }
 
 /** The next step when a hub URL cannot be reached. */

@@ -14,8 +14,8 @@ export interface BudgetOptionValues {
   hours?: string;
 }
 
-export function addBudgetOptions(command: Command): Command {
-  return command
+export function addBudgetOptions(command: Command): void {
+  command
     .option(
       "--tokens-per-day <n>",
       "tokens that all requests may use per day (default: no limit)",

@@ -1,6 +1,6 @@
 import type { Load, Readiness } from "@roomhub/protocol";
 import { backText, lostText } from "@roomhub/room-state";
-import { withCommandName } from "../command-name.ts";
+import { withCommandName } from "../command-list.ts";
 import type { CliContext } from "../context.ts";
 import { type LineNotice, noticeLine, type Outage, trackOutage } from "./notice-line.ts";
 import { createServedTable } from "../terminal/request-table.ts";

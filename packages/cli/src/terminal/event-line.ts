@@ -13,6 +13,18 @@ export function eventLine(event: HubEvent, colors: Colors): string {
   return `${time} ${safe(event.roomCode)} ${safe(event.type).padEnd(19)} ${describe(event, colors)}`;
 }
 
+/** Listeners of an event stream that say in a line each that it was lost, and that an event cannot be read. */
+export function streamReports(say: (line: string) => void, loss = "") {
+  return {
+    onDisconnect: (reason: string, retryInMs: number) =>
+      say(`disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}${loss}`),
+    onInvalidEvent: (problem: string) => say(`! ${problem}`),
+  };
+}
+
+/** Added where what is counted has no gaps to show. */
+export const notCounted = "; requests until then are not counted";
+
 /** A request cancelled by its client is not a failure. */
 export function isFailure(event: HubEvent): boolean {
   return event.type === "llm.error" && event.code !== "client_disconnected";

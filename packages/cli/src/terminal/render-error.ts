@@ -1,5 +1,5 @@
 import { HubUnreachableError, InvalidHubUrlError, RoomhubError } from "@roomhub/client";
-import { withCommandName } from "../command-name.ts";
+import { withCommandName } from "../command-list.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { hintHere } from "../rooms/hub-hint.ts";

@@ -28,7 +28,7 @@ export interface LaneOptions {
 /**
  * The requests for one model: which is next, how many run or wait at the room, and when to try again.
  *
- * How many the room takes follows from how long answers say that they waited there. By Little's law the share of a request's
+ * How many the room takes follows from how long responses say that they waited there. By Little's law the share of a request's
  * time that it waited, times the requests at the room, is how many wait. One should, so that a slot that becomes free is
  * taken at once; more would only be in the way of others.
  */
@@ -73,7 +73,7 @@ export class Lane {
     return number;
   }
 
-  /** When a request may be sent that may not be sent now; undefined when that is up to an answer. */
+  /** When a request may be sent that may not be sent now; undefined when that is up to a response. */
   wakeMs(nowMs: number): number | undefined {
     if (nowMs < this.#resumesAtMs) return this.#resumesAtMs;
     if (this.#running >= this.#window) return undefined;

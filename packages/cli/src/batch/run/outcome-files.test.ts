@@ -24,7 +24,7 @@ async function opened() {
   return { files, found };
 }
 
-test("a line is in OpenAI's format, on one line, with the answer's digits as they came", () => {
+test("a line is in OpenAI's format, on one line, with the response's digits as they came", () => {
   const text = line("a", '{\r\n  "n": 1.0,\n  "s": "x\\ny"\n}\n');
   expect(text).toBe(
     '{"id":"batch_req_1","custom_id":"a","response":{"status_code":200,"request_id":"req_1","body":{   "n": 1.0,   "s": "x\\ny" } },"error":null}\n'.replace(

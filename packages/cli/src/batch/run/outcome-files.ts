@@ -8,7 +8,7 @@ import { readLines } from "./line-reader.ts";
 /** Lines are on the disk at most so long after they are written; those of this time are synced together. */
 const groupMs = 100;
 
-/** An answer is at most a little longer than the line that is made of it. */
+/** A line is a little longer than the response in it. */
 const maxOutcomeBytes = 80 * 1024 * 1024;
 
 export interface OutcomePaths {

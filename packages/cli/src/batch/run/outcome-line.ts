@@ -1,4 +1,5 @@
 import { parseObject } from "@roomhub/protocol";
+import { maxResponseBytes, type SendResult } from "./send-request.ts";
 
 /** What became of a request of a batch. */
 export type Outcome =
@@ -11,6 +12,23 @@ export type Outcome =
       body: string;
     }
   | { kind: "error"; code: string; message: string };
+
+/** What became of a request that was sent. */
+export function outcomeOf(result: SendResult): Outcome {
+  if (result.kind === "response") {
+    const { status, headers, body } = result;
+    return { kind: "response", status, requestId: headers["x-request-id"] ?? "", body };
+  }
+  const message =
+    result.kind === "too-long"
+      ? `The response is longer than ${maxResponseBytes / 1024 / 1024} MiB`
+      : result.reason;
+  return {
+    kind: "error",
+    code: result.kind === "too-long" ? "response_too_large" : "hub_unreachable",
+    message,
+  };
+}
 
 /**
  * A line of an output or error file, in OpenAI's format.
@@ -33,7 +51,7 @@ export function outcomeLine(id: string, customId: string, outcome: Outcome): str
 
 /** @param line - of an output or error file, without its end @returns undefined for a line that is none */
 export function customIdOf(line: string): string | undefined {
-  // Most of the line is the answer: the beginning of what is written here is enough.
+  // Most of the line is the response: the beginning of what is written here is enough.
   const text = /^\{"id":"[\w-]*","custom_id":("(?:[^"\\]|\\.)*"),.*\}$/s.exec(line)?.[1];
   const { custom_id: id } = parseObject(text === undefined ? line : `{"custom_id":${text}}`) ?? {};
   return typeof id === "string" ? id : undefined;

@@ -1,9 +1,9 @@
 import { type ParticipantSummary, pause, type World } from "@roomhub/protocol";
-import { answerFacts, resultOf } from "./answer-facts.ts";
 import { Lane } from "./lane.ts";
 import type { Batch } from "./open-batch.ts";
 import type { SendRequest } from "./send-request.ts";
-import { judge } from "./verdict.ts";
+import { outcomeOf } from "./outcome-line.ts";
+import { factsOf, judge } from "./verdict.ts";
 import { batchesWaiting, namesIn, slotsFor } from "./room-slots.ts";
 
 /** A room, as a batch uses it. */
@@ -157,7 +157,7 @@ class BatchRun {
     if (!signal.aborted) this.#stop({ kind: "stopped", why: "until" });
   }
 
-  /** Sends what may be sent now. @returns when more may be, if no answer comes before; ms on the monotonic clock */
+  /** Sends what may be sent now. @returns when more may be, if no response comes before; ms on the monotonic clock */
   #sendSome(): number | undefined {
     const nowMs = this.#options.world.monotonicMs();
     const { concurrency } = this.#options;
@@ -199,9 +199,9 @@ class BatchRun {
     const { room, world, maxAttempts } = this.#options;
     const { customId, body } = await this.#batch.input.read(number);
     const sentMs = world.monotonicMs();
-    const answer = await room.send(this.#batch.input.url, body, this.#calls.signal);
+    const result = await room.send(this.#batch.input.url, body, this.#calls.signal);
     const nowMs = world.monotonicMs();
-    const verdict = judge(answer, this.#isEmptyRoom || this.#batch.hasSeen(model ?? ""));
+    const verdict = judge(result, this.#isEmptyRoom || this.#batch.hasSeen(model ?? ""));
     this.#waitsFor =
       verdict.kind === "refused" || verdict.kind === "hopeless" ? verdict.reason : undefined;
     if (verdict.kind === "refused") return lane.refuse(number, nowMs, verdict.retryAfterMs);
@@ -211,11 +211,16 @@ class BatchRun {
       return this.#stop({ kind: "hopeless", code, reason });
     }
     if (verdict.kind === "lost" && lane.lose(number, nowMs, maxAttempts)) return;
-    const { queueMs, participantId, outputTokens } = answerFacts(answer);
+    const { queueMs, participantId, outputTokens } = factsOf(result);
     if (verdict.kind !== "lost") lane.finish(number, queueMs, sentMs, nowMs);
     const isCompleted = verdict.kind === "completed";
     if (isCompleted && model !== undefined) await this.#batch.see([model]);
-    await this.#batch.record(number, customId, isCompleted ? "output" : "errors", resultOf(answer));
+    await this.#batch.record(
+      number,
+      customId,
+      isCompleted ? "output" : "errors",
+      outcomeOf(result),
+    );
     this.#finishedInRun++;
     this.#outputTokens += outputTokens;
     if (participantId !== undefined) {

@@ -8,11 +8,11 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type Invite, pinnedAgent, withTls } from "@roomhub/client";
 import { parseJson, percentDecoded, PRIORITY_HEADER } from "@roomhub/protocol";
 
-/** Longer answers are an error: an answer is in memory until it is written. */
-export const maxAnswerBytes = 64 * 1024 * 1024;
+/** A longer response is an error: it is in memory until it is written. */
+export const maxResponseBytes = 64 * 1024 * 1024;
 
 /** What came back for one request. */
-export type Answer =
+export type SendResult =
   | {
       kind: "response";
       status: number;
@@ -31,7 +31,7 @@ export type Answer =
  *
  * @param url - as in the input: `/v1/chat/completions`
  */
-export type SendRequest = (url: string, body: string, signal: AbortSignal) => Promise<Answer>;
+export type SendRequest = (url: string, body: string, signal: AbortSignal) => Promise<SendResult>;
 
 /** A room, as a sender needs it. */
 export interface RoomAccess extends Invite {
@@ -73,7 +73,7 @@ export function createSender({ hubUrl, room, key, pin }: RoomAccess): Sender {
         outgoing.on("error", reject);
         outgoing.end(body);
       });
-      return await answerOf(incoming);
+      return await responseOf(incoming);
     } catch (error) {
       signal.throwIfAborted();
       return { ...unreachable(error), isStale: outgoing.reusedSocket };
@@ -95,12 +95,12 @@ function unreachable(error: unknown) {
   return { kind: "unreachable", reason: message, code } as const;
 }
 
-async function answerOf(incoming: IncomingMessage): Promise<Answer> {
+async function responseOf(incoming: IncomingMessage): Promise<SendResult> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > maxAnswerBytes) {
+    if (bytes > maxResponseBytes) {
       incoming.destroy();
       return { kind: "too-long" };
     }

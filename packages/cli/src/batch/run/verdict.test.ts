@@ -1,18 +1,19 @@
 import { ERROR_STATUS, type ErrorCode } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import type { Answer } from "./send-request.ts";
+import type { SendResult } from "./send-request.ts";
 import { judge } from "./verdict.ts";
 
-function answer(status: number, code = "", headers: Record<string, string> = {}): Answer {
+function response(status: number, code = "", headers: Record<string, string> = {}): SendResult {
   const value = { error: { code, message: `about ${code}` } };
   return { kind: "response", status, headers, value, body: JSON.stringify(value) };
 }
 
 /** As the hub sends it. */
-function refusal(code: ErrorCode): Answer {
+function refusal(code: ErrorCode): SendResult {
   const { status, retry, retryAfterSeconds = 1 } = ERROR_STATUS[code];
-  if (retry === "later") return answer(status, code, { "retry-after": String(retryAfterSeconds) });
-  return answer(status, code, retry === "stop" ? { "x-should-retry": "false" } : {});
+  if (retry === "later")
+    return response(status, code, { "retry-after": String(retryAfterSeconds) });
+  return response(status, code, retry === "stop" ? { "x-should-retry": "false" } : {});
 }
 
 test.each<[ErrorCode, string]>([
@@ -44,9 +45,9 @@ test.each<[ErrorCode, string]>([
 });
 
 test("a success is the result, and so is a rejection by the model server", () => {
-  expect(judge(answer(200), false).kind).toBe("completed");
-  expect(judge(answer(422, "bad_field"), false).kind).toBe("failed");
-  expect(judge(answer(500, "", { "x-should-retry": "false" }), false).kind).toBe("failed");
+  expect(judge(response(200), false).kind).toBe("completed");
+  expect(judge(response(422, "bad_field"), false).kind).toBe("failed");
+  expect(judge(response(500, "", { "x-should-retry": "false" }), false).kind).toBe("failed");
 });
 
 test("a model that may appear is waited for", () => {
@@ -68,13 +69,13 @@ test("a hub that is away is waited for, and a refusal's time is kept", () => {
 });
 
 test("a closed room and a deleted one stop a batch, a 401 of a model server does not", () => {
-  const closed = answer(401, "invalid_api_key", { "www-authenticate": 'Bearer realm="roomhub"' });
+  const closed = response(401, "invalid_api_key", { "www-authenticate": 'Bearer realm="roomhub"' });
   expect(judge(closed, false)).toEqual({
     kind: "hopeless",
     code: "invalid_api_key",
     reason: "about invalid_api_key",
   });
-  expect(judge(answer(401, "invalid_api_key"), false).kind).toBe("failed");
-  const deleted = answer(404, "room_not_found", { "x-should-retry": "false" });
+  expect(judge(response(401, "invalid_api_key"), false).kind).toBe("failed");
+  const deleted = response(404, "room_not_found", { "x-should-retry": "false" });
   expect(judge(deleted, false).kind).toBe("hopeless");
 });

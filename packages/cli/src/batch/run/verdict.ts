@@ -1,7 +1,7 @@
-import { isObject } from "@roomhub/protocol";
-import type { Answer } from "./send-request.ts";
+import { isObject, readUsage } from "@roomhub/protocol";
+import type { SendResult } from "./send-request.ts";
 
-/** What to do after an answer. */
+/** What to do after a request was sent. */
 export type Verdict =
   /** it is the result */
   | { kind: "completed" }
@@ -17,18 +17,18 @@ export type Verdict =
 /**
  * @param mayAppear - whether a model that the room does not have now may come back: it was there once, or the room is empty
  */
-export function judge(answer: Answer, mayAppear: boolean): Verdict {
-  if (answer.kind === "too-long") return { kind: "failed" };
-  if (answer.kind === "unreachable") {
+export function judge(result: SendResult, mayAppear: boolean): Verdict {
+  if (result.kind === "too-long") return { kind: "failed" };
+  if (result.kind === "unreachable") {
     return {
       kind: "refused",
-      reason: `the hub is unreachable: ${answer.reason}`,
+      reason: `the hub is unreachable: ${result.reason}`,
       retryAfterMs: undefined,
     };
   }
-  const { status, headers } = answer;
+  const { status, headers } = result;
   if (status >= 200 && status < 300) return { kind: "completed" };
-  const { code, message } = errorIn(answer.value);
+  const { code, message } = errorIn(result.value);
   const isFinal = headers["x-should-retry"] === "false";
   const reason = message === "" ? `status ${status}` : message;
   const refused = { kind: "refused", reason, retryAfterMs: retryAfterMs(headers) } as const;
@@ -67,4 +67,27 @@ function textOf(value: unknown): string {
 function retryAfterMs(headers: Headers): number | undefined {
   const seconds = Number(headers["retry-after"] ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
+}
+
+/** What the hub and the model server say about a request. */
+export interface ResultFacts {
+  /** for which the request waited at the room; undefined when no participant was called */
+  queueMs: number | undefined;
+  participantId: string | undefined;
+  /** 0 when the model server reports none */
+  outputTokens: number;
+}
+
+export function factsOf(result: SendResult): ResultFacts {
+  if (result.kind !== "response") {
+    return { queueMs: undefined, participantId: undefined, outputTokens: 0 };
+  }
+  const { headers, value } = result;
+  const queueMs = Number(headers["x-roomhub-queue-ms"] ?? Number.NaN);
+  const usage = isObject(value) ? value["usage"] : undefined;
+  return {
+    queueMs: Number.isFinite(queueMs) ? queueMs : undefined,
+    participantId: headers["x-roomhub-participant"],
+    outputTokens: readUsage(usage).outputTokens ?? 0,
+  };
 }

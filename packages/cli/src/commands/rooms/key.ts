@@ -2,17 +2,16 @@ import type { Invite } from "@roomhub/client";
 import { type Key, KeyRight, type NewKey } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError } from "commander";
 import type { CliContext } from "../../context.ts";
-import { parseDuration } from "../../hosting/limit-value.ts";
 import {
-  addHubOptions,
   clientName,
-  examples,
   type HubOptionValues,
   inviteOf,
   positiveArgument,
+  timeArgument,
+  type RoomhubCommand,
 } from "../../options.ts";
-import { addHostOptions, type HostOptionValues, roomAsHost } from "../../rooms/host-token.ts";
-import { defaultHubUrl } from "../../rooms/hub-address.ts";
+import { hostCommand, type HostOptionValues, roomAsHost } from "../../rooms/host-token.ts";
+import { roomArgumentOf } from "../../rooms/hub-address.ts";
 import { formatTable, safe, shellWord, writeJson } from "../../terminal/text.ts";
 
 type KeyOptionValues = HubOptionValues & HostOptionValues;
@@ -26,39 +25,35 @@ export interface NewKeyOptionValues {
   expires?: number;
 }
 
-export function addKeyCommand(program: Command, context: CliContext): void {
+export function addKeyCommand(program: RoomhubCommand, context: CliContext): void {
   const key = program
     .command("key")
     .alias("keys")
-    .addHelpText(
-      "after",
-      examples("roomhub key create ABC234 --name ada", "roomhub key list ABC234"),
-    );
+    .examples("roomhub key create ABC234 --name ada", "roomhub key list ABC234");
 
-  addNewKeyOptions(addHostOptions(addHubOptions(withRoom(key.command("create")))))
+  hostCommand(key, "create")
+    .with(addNewKeyOptions)
     .requiredOption("--name <name>", "whose key it is; requests are listed under it", clientName)
     .description("create a key and print it, once")
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub key create ABC234 --name ada --expires 7d",
-        "roomhub key create ABC234 --name lab-pc --may share",
-      ),
+    .examples(
+      "roomhub key create ABC234 --name ada --expires 7d",
+      "roomhub key create ABC234 --name lab-pc --may share",
     )
     .action((room: string, options: KeyOptionValues & NewKeyOptionValues & { name: string }) =>
       create(context, inviteOf(room, options), options),
     );
 
-  addHostOptions(addHubOptions(withRoom(key.command("list"))))
+  hostCommand(key, "list")
     .description("list a room's keys, without their values")
-    .addHelpText("after", examples("roomhub key list ABC234"))
+    .examples("roomhub key list ABC234")
     .action((room: string, options: KeyOptionValues) =>
       list(context, inviteOf(room, options), options),
     );
 
-  addHostOptions(addHubOptions(withKey(withRoom(key.command("revoke")))))
+  hostCommand(key, "revoke")
+    .argument("<key>", "name or id of the key")
     .description("end a key: its holder is refused from now on")
-    .addHelpText("after", examples("roomhub key revoke ABC234 ada"))
+    .examples("roomhub key revoke ABC234 ada")
     .action(async (room: string, name: string, options: KeyOptionValues) => {
       const invite = inviteOf(room, options);
       const revoked = await (await roomAsHost(context, invite, options)).revokeKey(name);
@@ -66,10 +61,15 @@ export function addKeyCommand(program: Command, context: CliContext): void {
       context.stderr.write(`The key of ${safe(revoked.name)} is revoked in room ${invite.room}\n`);
     });
 
-  addHostOptions(addHubOptions(withKey(withRoom(key.command("rotate")))))
+  hostCommand(key, "rotate")
+    .argument("<key>", "name or id of the key")
     .description("give a key another value and print it, once")
-    .option("--grace <time>", "how long the value before stays valid (default: 0s)", timeArgument)
-    .addHelpText("after", examples("roomhub key rotate ABC234 ada --grace 1h"))
+    .option(
+      "--grace <time>",
+      "how long the value before stays valid (default: 0s)",
+      timeArgument("7d"),
+    )
+    .examples("roomhub key rotate ABC234 ada --grace 1h")
     .action(async (room: string, name: string, options: KeyOptionValues & { grace?: number }) => {
       const invite = inviteOf(room, options);
       const rotated = await (
@@ -79,16 +79,8 @@ export function addKeyCommand(program: Command, context: CliContext): void {
     });
 }
 
-function withRoom(command: Command): Command {
-  return command.argument("<room>", "room code or invite URL");
-}
-
-function withKey(command: Command): Command {
-  return command.argument("<key>", "name or id of the key");
-}
-
-export function addNewKeyOptions(command: Command): Command {
-  return command
+export function addNewKeyOptions(command: Command): void {
+  command
     .option(
       "--may <rights>",
       "what it permits: use, share, watch (default: use,watch)",
@@ -112,7 +104,7 @@ export function addNewKeyOptions(command: Command): Command {
     .option(
       "--expires <time>",
       "how long it is valid, like 7d or 12h (default: always)",
-      timeArgument,
+      timeArgument("7d"),
     );
 }
 
@@ -155,7 +147,7 @@ export async function createKey(
 
 export function warnAboutOpenRoom({ stderr, commandName }: CliContext, invite: Invite): void {
   stderr.write(
-    `! Room ${invite.room} is open: everyone may use it, with a key or without\n→ ${commandName} room close ${where(invite)}\n`,
+    `! Room ${invite.room} is open: everyone may use it, with a key or without\n→ ${commandName} room close ${shellWord(roomArgumentOf(invite))}\n`,
   );
 }
 
@@ -172,7 +164,7 @@ function printKey(
     [
       `The key of ${safe(key.name)} to ${key.may.join(", ")} in room ${invite.room}. It is not shown again`,
       `→ as the API key of any client at ${invite.hubUrl}/rooms/${invite.room}/v1`,
-      `→ or with roomhub, which asks for it: ${commandName} chat ${where(invite)}`,
+      `→ or with roomhub, which asks for it: ${commandName} chat ${shellWord(roomArgumentOf(invite))}`,
       "",
     ].join("\n"),
   );
@@ -182,7 +174,7 @@ async function list(context: CliContext, invite: Invite, options: KeyOptionValue
   const keys = await (await roomAsHost(context, invite, options)).listKeys();
   if (options.json === true) return writeJson(context.stdout, { keys });
   if (keys.length === 0) {
-    const line = `${context.commandName} key create ${where(invite)} --name NAME`;
+    const line = `${context.commandName} key create ${shellWord(roomArgumentOf(invite))} --name NAME`;
     context.stderr.write(`Room ${invite.room} has no keys.\n→ ${line}\n`);
     return;
   }
@@ -226,11 +218,6 @@ function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** As a command line names the room. */
-function where({ hubUrl, room }: Invite): string {
-  return hubUrl === defaultHubUrl ? room : shellWord(`${hubUrl}/rooms/${room}`);
-}
-
 /** @throws InvalidArgumentError */
 function rightsArgument(text: string): KeyRight[] {
   const rights = text.split(",").map((word) => KeyRight.safeParse(word.trim()).data);
@@ -246,11 +233,4 @@ function modelsArgument(text: string): string[] {
   throw new InvalidArgumentError(
     "Use names of models with commas between them, like llama3,qwen3.",
   );
-}
-
-/** @returns ms. @throws InvalidArgumentError */
-function timeArgument(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined) return ms;
-  throw new InvalidArgumentError("Must be a number with a unit (s, min, h, d), like 7d.");
 }

@@ -1,14 +1,18 @@
 import type { Invite } from "@roomhub/client";
 import { type Ban, durationInWords, type Room } from "@roomhub/protocol";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import type { CliContext } from "../../context.ts";
 import { CommandError, EXIT, UsageError } from "../../exit-code.ts";
-import { parseDuration } from "../../hosting/limit-value.ts";
-import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../../options.ts";
+import {
+  type HubOptionValues,
+  inviteOf,
+  timeArgument,
+  type RoomhubCommand,
+} from "../../options.ts";
 import { sizeOf } from "../../rooms/choose-room.ts";
 import {
-  addHostOptions,
   forgetRoom,
+  hostCommand,
   type HostOptionValues,
   roomAsHost,
 } from "../../rooms/host-token.ts";
@@ -20,18 +24,19 @@ type HostValues = HubOptionValues & HostOptionValues;
 type PasswordValues = HostValues & PasswordOptionValues & { none?: boolean };
 
 /** What the host does with a room that is there. Contract §9. */
-export function addHostCommands(room: Command, context: CliContext): void {
-  ofHost(room.command("rename"))
+export function addHostCommands(room: RoomhubCommand, context: CliContext): void {
+  hostCommand(room, "rename")
     .argument("<name>", "its new name")
     .description("give a room another name; its code stays")
-    .addHelpText("after", examples('roomhub room rename ABC234 "Class 7b"'))
+    .examples('roomhub room rename ABC234 "Class 7b"')
     .action(async (code: string, name: string, options: HostValues) => {
       const asHost = await roomAsHost(context, inviteOf(code, options), options);
       const renamed = await asHost.rename(name);
       print(context, renamed, options, `Room ${renamed.code} is named ${safe(renamed.name)}`);
     });
 
-  addPasswordOptions(ofHost(room.command("password")))
+  hostCommand(room, "password")
+    .with(addPasswordOptions)
     .addOption(
       new Option("--none", "remove the join password").conflicts([
         "password",
@@ -40,27 +45,24 @@ export function addHostCommands(room: Command, context: CliContext): void {
       ]),
     )
     .description("change a room's join password, or remove it; participants stay")
-    .addHelpText(
-      "after",
-      examples("roomhub room password ABC234", "roomhub room password ABC234 --none"),
-    )
+    .examples("roomhub room password ABC234", "roomhub room password ABC234 --none")
     .action((code: string, options: PasswordValues) =>
       setPassword(context, inviteOf(code, options), options),
     );
 
-  ofHost(room.command("delete"))
+  hostCommand(room, "delete")
     .option("-y, --yes", "do not ask")
     .description("delete a room; what runs in it ends")
-    .addHelpText("after", examples("roomhub room delete ABC234"))
+    .examples("roomhub room delete ABC234")
     .action((code: string, options: HostValues & { yes?: boolean }) =>
       deleteRoom(context, inviteOf(code, options), options),
     );
 
-  ofHost(room.command("kick"))
+  hostCommand(room, "kick")
     .argument("<participant>", "id of the participant")
-    .option("--ban <time>", "how long it may not join again (default: 1min)", banArgument)
+    .option("--ban <time>", "how long it may not join again (default: 1min)", timeArgument("1h"))
     .description("remove a participant from a room, and its machine for a while")
-    .addHelpText("after", examples("roomhub room kick ABC234 ana-llama3.2-3b --ban 1h"))
+    .examples("roomhub room kick ABC234 ana-llama3.2-3b --ban 1h")
     .action(async (code: string, id: string, options: HostValues & { ban?: number }) => {
       const invite = inviteOf(code, options);
       await (await roomAsHost(context, invite, options)).kick(id, options.ban);
@@ -71,10 +73,10 @@ export function addHostCommands(room: Command, context: CliContext): void {
   addBlockCommands(room, context);
 }
 
-function addBanCommands(room: Command, context: CliContext): void {
-  ofHost(room.command("bans"))
+function addBanCommands(room: RoomhubCommand, context: CliContext): void {
+  hostCommand(room, "bans")
     .description("list who may not join a room, until when, and whose requests it refuses")
-    .addHelpText("after", examples("roomhub room bans ABC234"))
+    .examples("roomhub room bans ABC234")
     .action(async (code: string, options: HostValues) => {
       const asHost = await roomAsHost(context, inviteOf(code, options), options);
       const [bans, blocked] = await Promise.all([asHost.bans(), asHost.blocked()]);
@@ -82,10 +84,10 @@ function addBanCommands(room: Command, context: CliContext): void {
       printBans(context, bans, blocked);
     });
 
-  ofHost(room.command("unban"))
+  hostCommand(room, "unban")
     .argument("<participant>", "id of the participant")
     .description("let a participant that was kicked join again")
-    .addHelpText("after", examples("roomhub room unban ABC234 ana-llama3.2-3b"))
+    .examples("roomhub room unban ABC234 ana-llama3.2-3b")
     .action(async (code: string, id: string, options: HostValues) => {
       const invite = inviteOf(code, options);
       const asHost = await roomAsHost(context, invite, options);
@@ -109,18 +111,18 @@ function printBans({ stdout, stderr, world }: CliContext, bans: Ban[], blocked: 
   else stdout.write(formatTable(["what", "who", "address", "how long"], rows));
 }
 
-function addBlockCommands(room: Command, context: CliContext): void {
+function addBlockCommands(room: RoomhubCommand, context: CliContext): void {
   for (const [verb, isBlocked, what] of [
     ["block", true, "refuse the requests of a client, or list who is blocked"],
     ["unblock", false, "let a blocked client send requests again"],
   ] as const) {
-    ofHost(room.command(verb))
+    hostCommand(room, verb)
       .argument(
         isBlocked ? "[client]" : "<client>",
         "name as requests are listed under, or address",
       )
       .description(what)
-      .addHelpText("after", examples(`roomhub room ${verb} ABC234 eve`))
+      .examples(`roomhub room ${verb} ABC234 eve`)
       .action(async (code: string, client: string | undefined, options: HostValues) => {
         const invite = inviteOf(code, options);
         const asHost = await roomAsHost(context, invite, options);
@@ -134,10 +136,6 @@ function addBlockCommands(room: Command, context: CliContext): void {
         );
       });
   }
-}
-
-function ofHost(command: Command): Command {
-  return addHostOptions(addHubOptions(command)).argument("<room>", "room code or invite URL");
 }
 
 async function setPassword(
@@ -200,11 +198,4 @@ async function confirmDeletion(
 function print({ stdout, stderr }: CliContext, room: Room, { json }: HostValues, text: string) {
   if (json === true) writeJson(stdout, { room });
   else stderr.write(`${text}\n`);
-}
-
-/** @returns ms. @throws InvalidArgumentError */
-function banArgument(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined) return ms;
-  throw new InvalidArgumentError("Must be a number with a unit (s, min, h, d), like 1h.");
 }

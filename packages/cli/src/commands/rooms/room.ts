@@ -1,10 +1,9 @@
 import type { Invite } from "@roomhub/client";
 import type { Room } from "@roomhub/protocol";
-import type { Command } from "commander";
 import { createRoomCommand, sizeOf } from "../../rooms/choose-room.ts";
 import { pastedHubAt, shareLine, watchUrlOf } from "../../rooms/invite-text.ts";
 import {
-  addHostOptions,
+  hostCommand,
   createHostedRoom,
   ensureOwnKey,
   hostedRooms,
@@ -16,13 +15,7 @@ import {
 import type { CliContext } from "../../context.ts";
 import { importStateFile, type ImportOptionValues } from "../../cluster/import-state-file.ts";
 import { addNatsFlags } from "../../hosting/hub-settings.ts";
-import {
-  addHubOptions,
-  addJsonOption,
-  examples,
-  type HubOptionValues,
-  inviteOf,
-} from "../../options.ts";
+import { type HubOptionValues, inviteOf, type RoomhubCommand } from "../../options.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../../secrets.ts";
 import { formatTable, safe, writeJson } from "../../terminal/text.ts";
 import { addHostCommands } from "./room-host.ts";
@@ -33,13 +26,16 @@ interface CreateOptionValues extends HubOptionValues, PasswordOptionValues {
   operatorFile?: string;
 }
 
-export function addRoomCommand(program: Command, context: CliContext): void {
+export function addRoomCommand(program: RoomhubCommand, context: CliContext): void {
   const room = program
     .command("room")
     .alias("rooms")
-    .addHelpText("after", examples('roomhub room create "Ana\'s lab"', "roomhub room list"));
+    .examples('roomhub room create "Ana\'s lab"', "roomhub room list");
 
-  addPasswordOptions(addHubOptions(room.command("create")))
+  room
+    .command("create")
+    .hubOptions()
+    .with(addPasswordOptions)
     .argument("<name>", "name of the room")
     .description("create a room and print its code")
     .option("--closed", "its use needs a key: roomhub key create")
@@ -48,28 +44,31 @@ export function addRoomCommand(program: Command, context: CliContext): void {
       "where only the hub's operator creates rooms: its file operator-secret",
     )
     .option("--any-model", "serve every model name that is requested, with any participant")
-    .addHelpText("after", examples('roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD'))
+    .examples('roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD')
     .action((name: string, options: CreateOptionValues) => createRoom(context, name, options));
 
-  addHubOptions(room.command("list"))
+  room
+    .command("list")
+    .hubOptions()
     .description("list the hub's rooms")
-    .addHelpText("after", examples("roomhub room list --json"))
+    .examples("roomhub room list --json")
     .action((options: HubOptionValues) => listRooms(context, options));
 
-  addHubOptions(room.command("show"))
-    .argument("<room>", "room code or invite URL")
+  room
+    .command("show")
+    .hubOptions()
+    .roomArgument()
     .description("show a room and how to use it")
-    .addHelpText("after", examples("roomhub room show ABC234"))
+    .examples("roomhub room show ABC234")
     .action((code: string, options: HubOptionValues) => showRoom(context, code, options));
 
   for (const [verb, isClosed, what] of [
     ["close", true, "require a key for the use of a room"],
     ["open", false, "let everyone use a closed room; its keys are kept"],
   ] as const) {
-    addHostOptions(addHubOptions(room.command(verb)))
-      .argument("<room>", "room code or invite URL")
+    hostCommand(room, verb)
       .description(what)
-      .addHelpText("after", examples(`roomhub room ${verb} ABC234`))
+      .examples(`roomhub room ${verb} ABC234`)
       .action((code: string, options: HubOptionValues & HostOptionValues) =>
         setClosed(context, inviteOf(code, options), isClosed, options),
       );
@@ -77,13 +76,13 @@ export function addRoomCommand(program: Command, context: CliContext): void {
 
   addHostCommands(room, context);
 
-  addJsonOption(addNatsFlags(room.command("import")))
+  room
+    .command("import")
+    .with(addNatsFlags)
+    .jsonOption()
     .argument("<file>", "state file of a hub that was alone")
     .description("put the rooms of a state file into a cluster")
-    .addHelpText(
-      "after",
-      examples("roomhub room import rooms-5050.json --nats nats://127.0.0.1:4222"),
-    )
+    .examples("roomhub room import rooms-5050.json --nats nats://127.0.0.1:4222")
     .action((path: string, options: ImportOptionValues) => importStateFile(context, path, options));
 }
 

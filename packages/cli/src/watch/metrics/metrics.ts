@@ -1,5 +1,5 @@
 import type { World } from "@roomhub/protocol";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { urlOf } from "../../rooms/hub-address.ts";
 import type { CliContext } from "../../context.ts";
 import { refusePublic } from "../public-address.ts";
@@ -8,14 +8,14 @@ import type { Metric } from "./series.ts";
 import { prometheusText } from "./metrics-server.ts";
 import { type ListedRoom, RoomMetrics } from "./room-metrics.ts";
 import {
-  addHubOptions,
-  examples,
   type HubOptionValues,
   inviteOf,
   portArgument,
+  type RoomhubCommand,
 } from "../../options.ts";
 import { untilStopped } from "../../terminal/stop-signal.ts";
-import { duration, reasonOf, safe, writeJson } from "../../terminal/text.ts";
+import { notCounted, streamReports } from "../../terminal/event-line.ts";
+import { reasonOf, safe, writeJson } from "../../terminal/text.ts";
 import type { Client } from "../../capabilities.ts";
 
 interface MetricsOptionValues extends HubOptionValues {
@@ -28,8 +28,10 @@ interface MetricsOptionValues extends HubOptionValues {
 /** As of Prometheus exporters in OpenTelemetry's SDKs. */
 const usualPort = 9_464;
 
-export function addMetricsCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("metrics"))
+export function addMetricsCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("metrics")
+    .hubOptions()
     .argument("[room]", "room code or invite URL (default: all rooms of the hub)")
     .option("--host <address>", "address to serve them on", "127.0.0.1")
     .option("--public", "serve a closed room's metrics on another address than loopback")
@@ -42,13 +44,10 @@ export function addMetricsCommand(program: Command, context: CliContext): void {
         .argParser(otlpArgument)
         .conflicts(["host", "port"]),
     )
-    .addHelpText(
-      "after",
-      examples(
-        "roomhub metrics",
-        "roomhub metrics ABC234 --port 9100",
-        "roomhub metrics --otlp http://127.0.0.1:4318",
-      ),
+    .examples(
+      "roomhub metrics",
+      "roomhub metrics ABC234 --port 9100",
+      "roomhub metrics --otlp http://127.0.0.1:4318",
     )
     .action((room: string | undefined, options: MetricsOptionValues) =>
       serveRoomMetrics(context, room, options),
@@ -75,8 +74,9 @@ async function serveRoomMetrics(
       metrics.collect({ isConnected, rooms: await lists() }),
     );
     let isShown = false;
+    const reports = streamReports((line) => context.stderr.write(`${line}\n`), notCounted);
     const events = client.events(invite?.room, {
-      signal,
+      ...{ ...reports, signal },
       onOpen: () => {
         isConnected = true;
         if (isShown) return;
@@ -89,12 +89,9 @@ async function serveRoomMetrics(
       },
       onDisconnect: (reason, retryInMs) => {
         isConnected = false;
-        context.stderr.write(
-          `disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}; requests until then are not counted\n`,
-        );
+        reports.onDisconnect(reason, retryInMs);
       },
       onEventId: (id) => metrics.noteId(id),
-      onInvalidEvent: (problem) => context.stderr.write(`! ${problem}\n`),
     });
     try {
       for await (const event of events) metrics.note(event);

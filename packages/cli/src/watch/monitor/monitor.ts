@@ -1,13 +1,11 @@
-import type { Command } from "commander";
 import { isWildcard, urlOf } from "../../rooms/hub-address.ts";
 import type { CliContext } from "../../context.ts";
 import { CommandError } from "../../exit-code.ts";
 import {
-  addHubOptions,
-  examples,
   givenHub,
   type HubOptionValues,
   portArgument,
+  type RoomhubCommand,
 } from "../../options.ts";
 import { refusePublic } from "../public-address.ts";
 import { locateRoom, type Named } from "../../rooms/locate.ts";
@@ -21,8 +19,10 @@ interface MonitorOptionValues extends HubOptionValues {
   public?: boolean;
 }
 
-export function addMonitorCommand(program: Command, context: CliContext): void {
-  const command = addHubOptions(program.command("monitor"))
+export function addMonitorCommand(program: RoomhubCommand, context: CliContext): void {
+  const command = program
+    .command("monitor")
+    .hubOptions()
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
     .option(
       "--host <address>",
@@ -31,10 +31,7 @@ export function addMonitorCommand(program: Command, context: CliContext): void {
     .option("--public", "serve a closed room's page on another address than loopback")
     .option("--port <number>", "port to serve it on (default: 5051, or a free one)", portArgument)
     .option("--no-open", "do not open the browser")
-    .addHelpText(
-      "after",
-      examples("roomhub monitor", "roomhub monitor ABC234 --host 0.0.0.0 --no-open"),
-    )
+    .examples("roomhub monitor", "roomhub monitor ABC234 --host 0.0.0.0 --no-open")
     .action((target: string | undefined, options: MonitorOptionValues) =>
       monitor(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options),
     );

@@ -1,19 +1,18 @@
 import type { HubEvent, Timer } from "@roomhub/protocol";
-import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
 import { CommandError } from "../../exit-code.ts";
 import {
-  addHubOptions,
-  examples,
   type HubOptionValues,
   inviteOf,
   positiveArgument,
+  type RoomhubCommand,
 } from "../../options.ts";
 import { stepBetween } from "./event-id.ts";
 import { eventRecord, type Gap, gapRecord } from "./record-line.ts";
 import type { Recording } from "./recording.ts";
 import { untilStopped } from "../../terminal/stop-signal.ts";
-import { countOf, duration, reasonOf, safe, writeJson } from "../../terminal/text.ts";
+import { streamReports } from "../../terminal/event-line.ts";
+import { countOf, reasonOf, writeJson } from "../../terminal/text.ts";
 
 interface RecordOptionValues extends HubOptionValues {
   out?: string;
@@ -23,9 +22,11 @@ interface RecordOptionValues extends HubOptionValues {
 const usualMaxBytes = 100_000_000;
 const flushMs = 1_000;
 
-export function addRecordCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("record"))
-    .argument("<room>", "room code or invite URL")
+export function addRecordCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("record")
+    .hubOptions()
+    .roomArgument()
     .option("--out <file>", "file to append to (default: stdout)")
     .option(
       "--max-bytes <number>",
@@ -33,7 +34,7 @@ export function addRecordCommand(program: Command, context: CliContext): void {
       positiveArgument,
       usualMaxBytes,
     )
-    .addHelpText("after", examples("roomhub record ABC234 --out lab.ndjson"))
+    .examples("roomhub record ABC234 --out lab.ndjson")
     .action((room: string, options: RecordOptionValues) => record(context, room, options));
 }
 
@@ -51,8 +52,8 @@ async function record(
   let isShown = false;
   await untilStopped(context, async (signal) => {
     const events = client.events(invite.room, {
-      signal,
-      lastEventId: recording.lastId,
+      ...streamReports((line) => context.stderr.write(`${line}\n`)),
+      ...{ signal, lastEventId: recording.lastId },
       onOpen: () => {
         if (isShown) return;
         isShown = true;
@@ -61,10 +62,7 @@ async function record(
         }
         context.stderr.write(`recording room ${invite.room} of ${invite.hubUrl}; Ctrl+C stops\n`);
       },
-      onDisconnect: (reason, retryInMs) =>
-        context.stderr.write(`disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}\n`),
       onEventId: lines.noteId,
-      onInvalidEvent: (problem) => context.stderr.write(`! ${problem}\n`),
     });
     try {
       for await (const event of events) {

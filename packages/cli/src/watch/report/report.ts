@@ -1,7 +1,7 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import type { CliContext } from "../../context.ts";
 import { CommandError } from "../../exit-code.ts";
-import { addJsonOption, examples } from "../../options.ts";
+import { type RoomhubCommand } from "../../options.ts";
 import { type Report, ReportSums } from "./report-sums.ts";
 import { formatTable, reasonOf, safe, writeJson } from "../../terminal/text.ts";
 import { usageJson } from "./usage-sums.ts";
@@ -12,11 +12,13 @@ interface ReportOptionValues {
   html?: boolean;
 }
 
-export function addReportCommand(program: Command, context: CliContext): void {
-  addJsonOption(program.command("report"))
+export function addReportCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("report")
+    .jsonOption()
     .argument("<file...>", "recordings of roomhub record")
     .addOption(new Option("--html", "print one HTML page").conflicts("json"))
-    .addHelpText("after", examples("roomhub report lab*.ndjson --html > lab.html"))
+    .examples("roomhub report lab*.ndjson --html > lab.html")
     .action((files: string[], options: ReportOptionValues) => report(context, files, options));
 }
 

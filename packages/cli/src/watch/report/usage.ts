@@ -1,19 +1,21 @@
 import type { Timer } from "@roomhub/protocol";
-import type { Command } from "commander";
 import type { CliContext } from "../../context.ts";
-import { addHubOptions, examples, type HubOptionValues, inviteOf } from "../../options.ts";
+import { type HubOptionValues, inviteOf, type RoomhubCommand } from "../../options.ts";
 import { canErase } from "../../terminal/interactivity.ts";
 import { untilStopped } from "../../terminal/stop-signal.ts";
-import { duration, safe, writeJson } from "../../terminal/text.ts";
+import { notCounted, streamReports } from "../../terminal/event-line.ts";
+import { writeJson } from "../../terminal/text.ts";
 import { usageJson, UsageSums } from "./usage-sums.ts";
 import { createUsageScreen, usageTable } from "./report-tables.ts";
 
 const intervalMs = 1_000;
 
-export function addUsageCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("usage"))
-    .argument("<room>", "room code or invite URL")
-    .addHelpText("after", examples("roomhub usage ABC234", "roomhub usage ABC234 --json"))
+export function addUsageCommand(program: RoomhubCommand, context: CliContext): void {
+  program
+    .command("usage")
+    .hubOptions()
+    .roomArgument()
+    .examples("roomhub usage ABC234", "roomhub usage ABC234 --json")
     .action((room: string, options: HubOptionValues) => countUsage(context, room, options));
 }
 
@@ -29,13 +31,8 @@ async function countUsage(
   const output = outputOf(context, sums, options.json === true);
   await untilStopped(context, async (signal) => {
     const events = context.createClient(invite.hubUrl).events(invite.room, {
-      signal,
+      ...{ ...streamReports((line) => stderr.write(`${line}\n`), notCounted), signal },
       onOpen: () => stderr.write(`counting the requests of room ${invite.room} from now on\n`),
-      onDisconnect: (reason, retryInMs) =>
-        stderr.write(
-          `disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}; requests until then are not counted\n`,
-        ),
-      onInvalidEvent: (problem) => stderr.write(`! ${problem}\n`),
     });
     try {
       for await (const event of events) {

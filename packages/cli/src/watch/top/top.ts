@@ -1,8 +1,7 @@
 import { followRoom, type LogLine, roomSource } from "@roomhub/room-state";
-import type { Command } from "commander";
 import type { Invite } from "@roomhub/client";
 import type { CliContext } from "../../context.ts";
-import { addHubOption, examples, givenHub } from "../../options.ts";
+import { givenHub, type RoomhubCommand } from "../../options.ts";
 import { locateRoom, type Named } from "../../rooms/locate.ts";
 import { untilStopped } from "../../terminal/stop-signal.ts";
 import { ScreenShow } from "./screen-show.ts";
@@ -10,9 +9,12 @@ import { canErase } from "../../terminal/interactivity.ts";
 import { createRowFeed } from "../../terminal/row-feed.ts";
 import { clockTime, colorsFor, safe } from "../../terminal/text.ts";
 import type { Show } from "./view.ts";
+import { examples } from "../../command-list.ts";
 
-export function addTopCommand(program: Command, context: CliContext): void {
-  const command = addHubOption(program.command("top"))
+export function addTopCommand(program: RoomhubCommand, context: CliContext): void {
+  const command = program
+    .command("top")
+    .hubOption()
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
     .addHelpText(
       "after",
