@@ -1,4 +1,4 @@
-import { SURFACES, type TimeSource, tokensPerSecond } from "@roomhub/protocol";
+import { giveBack, SURFACES, type TimeSource, tokensPerSecond } from "@roomhub/protocol";
 import {
   ResponseScrubber,
   type ResponseSecrets,
@@ -174,6 +174,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   /** Called before the hub learns that the request has ended: the next one may follow at once. */
   readonly #leaveSlot: () => void;
   #call: ProviderCall | undefined;
+  /** copies, given back at the end */
   #collected: Buffer[] = [];
   #collectedBytes = 0;
   /** undefined when there is nothing to scrub */
@@ -218,12 +219,19 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   onBody(chunk: Buffer): boolean {
     this.#tokens?.seeRequest(chunk.length);
-    if (this.#call !== undefined) return this.#call.writeBody(chunk);
+    if (this.#call !== undefined) return this.#pass(this.#call, chunk);
     this.#collect(chunk);
     if (this.#collectedBytes <= maxCollectedBytes) return true;
     const call = this.#callProvider("streamed");
-    const hasRoom = call.writeBody(Buffer.concat(this.#collected));
-    this.#collected = [];
+    let hasRoom = true;
+    for (const part of this.#collected) hasRoom = call.writeBody(part);
+    return hasRoom;
+  }
+
+  #pass(call: ProviderCall, chunk: Buffer): boolean {
+    const copy = Buffer.from(chunk);
+    const hasRoom = call.writeBody(copy);
+    if (call.isBodyTaken === true) giveBack(copy);
     return hasRoom;
   }
 
@@ -244,7 +252,6 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     const name = resetCodeName(code);
     this.#settle("cancelled", name, reason === "" ? name : reason);
     this.#spend(false);
-    this.#collected = [];
     if (this.#call === undefined) this.onClosed();
     else this.#call.cancel();
   }
@@ -290,6 +297,8 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     const { head, responder } = this.#request;
     const { model, world, heads } = this.#deps;
     this.#leaveSlot();
+    this.#collected.forEach(giveBack);
+    this.#collected = [];
     // After a cancel, this confirms that the provider's socket is closed.
     if (this.#outcome === "cancelled") responder.end();
     const durationMs = world.monotonicMs() - this.#startedMs;
@@ -336,18 +345,15 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     if (isCharged) this.#deps.budget?.spend(tokens.tokens(isWhole), isOfBatch(this.#request));
   }
 
-  /** Copied where it is a small part of a tunnel message, which may have 1 MiB and would be kept with it. */
   #collect(chunk: Buffer): void {
     if (chunk.length === 0) return;
-    const isMostOfIt = 2 * chunk.length >= chunk.buffer.byteLength;
-    this.#collected.push(isMostOfIt ? chunk : Buffer.from(chunk));
+    this.#collected.push(Buffer.from(chunk));
     this.#collectedBytes += chunk.length;
   }
 
   #callWithCollected(): void {
     const hasBody = this.#request.head.method === "POST" || this.#collectedBytes > 0;
     this.#callProvider(hasBody ? this.#collected : undefined);
-    this.#collected = [];
   }
 
   #callProvider(body: readonly Buffer[] | "streamed" | undefined): ProviderCall {

@@ -64,6 +64,7 @@ export {
   PIPE_HEADER,
   UnreachableHub,
 } from "./cluster.ts";
+export { giveBack } from "./give-back.ts";
 export { HealthResponse } from "./health.ts";
 export {
   LIMIT_NAMES,

@@ -6,6 +6,7 @@ import {
   type World,
 } from "@roomhub/protocol";
 import type { ClientRequest, IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import {
   AgentSession,
@@ -200,10 +201,12 @@ export class TunnelConnection {
         finishRequest: (request) => this.#finishRequest(request),
       });
       this.#socket = socket;
+      let below: Socket | undefined;
       socket.on("upgrade", (response) => {
-        this.#localAddress = response.socket.localAddress;
+        below = response.socket;
+        this.#localAddress = below.localAddress;
       });
-      socket.on("open", () => this.#onOpen(socket));
+      socket.on("open", () => this.#onOpen(socket, below));
       socket.on("pong", () => {
         if (this.#phase.kind === "open") this.#phase.pongDueMs = undefined;
       });
@@ -253,12 +256,12 @@ export class TunnelConnection {
     request.end();
   }
 
-  #onOpen(socket: WebSocket): void {
+  #onOpen(socket: WebSocket, below: Socket | undefined): void {
     if (this.#phase.kind === "ended") return socket.terminate();
     const { maxStreams, bootId, resumes, resumesOnly, world } = this.#options;
     const { capabilities, status, onRequest, onFault } = this.#options;
     // In this turn, or the hub's first message is lost.
-    const session = new AgentSession(wsTransport(socket), {
+    const session = new AgentSession(wsTransport(socket, below), {
       requestWindowBytes: undefined,
       capabilities: capabilities(),
       pingIntervalMs: undefined,

@@ -11,7 +11,7 @@ import type { TunnelStream } from "./streams.ts";
 /** One request from the requester. */
 export interface IncomingRequest {
   readonly head: RequestHead;
-  /** The first bytes of the body, often all. A view into the tunnel's message: copy what you keep. */
+  /** The first bytes of the body, often all. Valid until `onRequest` returns: copy what you keep. */
   readonly body: Buffer;
   /** `body` is complete: neither `onBody` nor `onBodyEnd` follows. */
   readonly end: boolean;
@@ -20,7 +20,10 @@ export interface IncomingRequest {
 
 /** Gets the rest of a request's body and stream events. Not called after `responder.end()` or `reset()`. */
 export interface RequestBodyHandler {
-  /** @returns false to pause: these and later bytes count as unread until `resumeBody()` */
+  /**
+   * @param chunk - valid until this returns: copy what you keep
+   * @returns false to pause: these and later bytes count as unread until `resumeBody()`
+   */
   onBody(chunk: Buffer): boolean;
   onBodyEnd(): void;
   /**

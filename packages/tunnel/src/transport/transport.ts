@@ -34,6 +34,7 @@ export interface Transport {
 }
 
 export interface TransportListener {
+  /** @param message - at an agent it is valid until this returns */
   onMessage(message: Buffer): void;
   /** A ping was received, or a pong: the other end has read what was sent before that ping. */
   onLife(isPong: boolean): void;

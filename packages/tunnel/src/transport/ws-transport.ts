@@ -1,7 +1,9 @@
+import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { RawData } from "ws";
 import { CLOSE_CODES } from "../wire/close-code.ts";
 import { boundedText } from "../wire/frame.ts";
+import { readMessages } from "./message-reader.ts";
 import { DRAIN_NOTICE_BYTES } from "./transport.ts";
 import type { Transport, TransportListener } from "./transport.ts";
 
@@ -13,8 +15,10 @@ const MAX_CLOSE_REASON_BYTES = 123;
 /**
  * A transport over an open WebSocket. Create it and the session in the same turn as the socket's `open` or
  * `connection` event, or messages are lost. `ws` disables Nagle's algorithm.
+ *
+ * @param below - the socket of a client's WebSocket: messages are valid until `onMessage` returns. Left out, they may be kept
  */
-export function wsTransport(socket: WebSocket): Transport {
+export function wsTransport(socket: WebSocket, below?: Duplex): Transport {
   socket.binaryType = "nodebuffer";
 
   let current: TransportListener | undefined;
@@ -27,6 +31,7 @@ export function wsTransport(socket: WebSocket): Transport {
   }
 
   function subscribe(): void {
+    if (below !== undefined) readMessages(below, (message) => current?.onMessage(message));
     socket.on("message", (data: RawData, isBinary: boolean) => {
       if (isBinary && Buffer.isBuffer(data)) current?.onMessage(data);
       else close(CLOSE_CODES.protocolError, "text message");

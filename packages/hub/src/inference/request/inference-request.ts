@@ -10,7 +10,7 @@ import { noPrompt, type Prompt } from "../../domain/placement/warm-conversations
 import { HubError } from "../../errors.ts";
 import { leastTokensOf } from "./needs.ts";
 import { bodyForProvider } from "./provider-body.ts";
-import { giveBack, type RequestBody } from "./request-body.ts";
+import { giveBackBody, type RequestBody } from "./request-body.ts";
 import type { Upload } from "./upload.ts";
 import type { RequestForProvider } from "../upstream.ts";
 
@@ -206,7 +206,7 @@ export class ModelRequest implements InferenceRequest {
   }
 
   forget(isBodyTaken: boolean): void {
-    if (isBodyTaken && this.#request !== undefined) giveBack(this.#request.body);
+    if (isBodyTaken && this.#request !== undefined) giveBackBody(this.#request.body);
     this.#request = undefined;
     this.upload?.forget();
   }

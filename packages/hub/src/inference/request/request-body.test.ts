@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
-import { giveBack } from "./request-body.ts";
+import { giveBackBody } from "./request-body.ts";
 import { RequestBodyReader } from "./request-head.ts";
 
 const start = '{"model":"*","x":"';
@@ -13,24 +13,24 @@ function bodyOf(chunks: Buffer[], hasOnlyReader = true) {
 
 test("the memory of a long body is given back, chunk by chunk", () => {
   const chunks = [Buffer.alloc(60_000, "x"), Buffer.alloc(60_000, "x")];
-  giveBack(bodyOf(chunks));
+  giveBackBody(bodyOf(chunks));
   expect(chunks.map(({ length }) => length)).toEqual([0, 0]);
 });
 
 test("a chunk that shares its memory with others is left alone", () => {
   const shared = Buffer.alloc(200_000, "x");
-  giveBack(bodyOf([shared.subarray(0, 100_000)]));
+  giveBackBody(bodyOf([shared.subarray(0, 100_000)]));
   expect(shared).toHaveLength(200_000);
 });
 
 test("a body that others read too is left alone", () => {
   const chunk = Buffer.alloc(100_000, "x");
-  giveBack(bodyOf([chunk], false));
+  giveBackBody(bodyOf([chunk], false));
   expect(chunk).toHaveLength(100_000);
 });
 
 test("a short body is left to the collector", () => {
   const chunk = Buffer.alloc(1_000, "x");
-  giveBack(bodyOf([chunk]));
+  giveBackBody(bodyOf([chunk]));
   expect(chunk).toHaveLength(1_000);
 });

@@ -1,6 +1,6 @@
+import { giveBack } from "@roomhub/protocol";
 import type { PromptBorder } from "../../domain/placement/warm-conversations.ts";
 import type { JsonMember } from "../json/json-scan.ts";
-import { giveBackChunk } from "./give-back-chunk.ts";
 import type { Upload } from "./upload.ts";
 
 /** A request's body as it came, and what the hub reads of it. */
@@ -54,6 +54,6 @@ const minGivenBackBytes = 64 * 1024;
  *
  * @param body - that its request reads no more
  */
-export function giveBack({ chunks, length, hasOnlyReader }: RequestBody): void {
-  if (hasOnlyReader && length >= minGivenBackBytes) chunks.forEach(giveBackChunk);
+export function giveBackBody({ chunks, length, hasOnlyReader }: RequestBody): void {
+  if (hasOnlyReader && length >= minGivenBackBytes) chunks.forEach(giveBack);
 }

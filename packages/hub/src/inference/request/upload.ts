@@ -1,4 +1,4 @@
-import { giveBackChunk } from "./give-back-chunk.ts";
+import { giveBack } from "@roomhub/protocol";
 
 /** As much of a form is kept for another participant. Contract §4, "Forms". */
 const maxKeptBytes = 1024 * 1024;
@@ -96,7 +96,7 @@ export class Upload {
 
   #giveBack(): void {
     if (this.#lent.length === 0 || this.#target?.isBodyTaken !== true) return;
-    this.#lent.forEach(giveBackChunk);
+    this.#lent.forEach(giveBack);
     this.#lent = [];
   }
 

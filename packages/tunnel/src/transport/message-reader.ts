@@ -1,0 +1,109 @@
+import type { Duplex } from "node:stream";
+import { giveBack } from "@roomhub/protocol";
+import { WIRE_LIMITS } from "../wire/frame.ts";
+
+/** The first byte of a frame that is a whole binary message, of a ping and of a pong. RFC 6455 §5.2. */
+const BINARY = 0x82;
+const PING = 0x89;
+const PONG = 0x8a;
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * Reads the messages of a tunnel in place of `ws`, whose memory for them only V8 can collect. `ws` gets pings and pongs, and
+ * everything from the first frame on that is neither these nor a whole, unmasked binary message.
+ *
+ * @param socket - below a WebSocket that has just opened
+ * @param onMessage - the message is valid until it returns
+ */
+export function readMessages(socket: Duplex, onMessage: (message: Buffer) => void): void {
+  const [wsReads] = socket.listeners("data") as ((chunk: Buffer) => void)[];
+  if (wsReads === undefined) throw new Error("ws does not read from this socket");
+  const reader = new MessageReader({
+    onMessage,
+    onControl: (frame) => wsReads.call(socket, frame),
+    onOther(bytes) {
+      socket.off("data", read).on("data", wsReads);
+      wsReads.call(socket, bytes);
+    },
+  });
+  const read = (chunk: Buffer): void => reader.read(chunk);
+  socket.off("data", wsReads).on("data", read);
+}
+
+interface MessageListener {
+  /** @param message - valid until this returns */
+  onMessage(message: Buffer): void;
+  /** A whole ping or pong, as it came. */
+  onControl(frame: Buffer): void;
+  /** Bytes that this reader does not read, from the beginning of a frame on. It is not called again. */
+  onOther(bytes: Buffer): void;
+}
+
+export class MessageReader {
+  readonly #listener: MessageListener;
+  /** the beginning of a head, or of a control frame */
+  #rest = NOTHING;
+  /** A message of which the first `#filled` bytes are here. */
+  #message: Buffer | undefined;
+  #filled = 0;
+
+  constructor(listener: MessageListener) {
+    this.#listener = listener;
+  }
+
+  /** @param chunk - is given back */
+  read(chunk: Buffer): void {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#rest = NOTHING;
+    let at = this.#message === undefined ? 0 : this.#fill(this.#message, bytes, 0);
+    while (at < bytes.length) {
+      const end = this.#readFrame(bytes, at);
+      if (end === undefined) this.#rest = Buffer.from(bytes.subarray(at));
+      at = end ?? bytes.length;
+    }
+    giveBack(chunk);
+  }
+
+  /** @returns where it ends; undefined when more is needed to know that */
+  #readFrame(bytes: Buffer, at: number): number | undefined {
+    const have = bytes.length - at;
+    if (have < 2) return undefined;
+    const first = bytes.readUInt8(at);
+    const second = bytes.readUInt8(at + 1);
+    const headBytes = second < 126 ? 2 : second === 126 ? 4 : 10;
+    if (have < headBytes) return undefined;
+    const start = at + headBytes;
+    const length = lengthOf(bytes, at, second);
+    if ((first === PING || first === PONG) && second < 126) {
+      if (have < headBytes + length) return undefined;
+      this.#listener.onControl(Buffer.from(bytes.subarray(at, start + length)));
+    } else if (first !== BINARY || second > 127 || length > WIRE_LIMITS.messageBytes) {
+      this.#listener.onOther(Buffer.from(bytes.subarray(at)));
+      return bytes.length;
+    } else if (have < headBytes + length) {
+      this.#message = Buffer.allocUnsafeSlow(length);
+      this.#filled = 0;
+      return this.#fill(this.#message, bytes, start);
+    } else this.#listener.onMessage(bytes.subarray(start, start + length));
+    return start + length;
+  }
+
+  /** @returns the offset of the first byte that belongs to another frame */
+  #fill(message: Buffer, bytes: Buffer, from: number): number {
+    const copied = bytes.copy(message, this.#filled, from);
+    this.#filled += copied;
+    if (this.#filled === message.length) {
+      this.#message = undefined;
+      this.#listener.onMessage(message);
+      giveBack(message);
+    }
+    return from + copied;
+  }
+}
+
+/** @param second - the byte with the length, or how many bytes have it */
+function lengthOf(bytes: Buffer, at: number, second: number): number {
+  if (second < 126) return second;
+  if (second === 126) return bytes.readUInt16BE(at + 2);
+  return bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6);
+}
