@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { messagesTranslation } from "../../packages/provider/src/messages/messages-translation.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { claudeCodeRequest } from "./claude-code-request.ts";
-import { UntranslatableError } from "../../packages/provider/src/translation/read-field.ts";
+import { UntranslatableError } from "../../packages/provider/src/translation/placed-object.ts";
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 

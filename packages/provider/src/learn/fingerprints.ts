@@ -146,68 +146,51 @@ function hasPaths({ paths }: JsonObject, ...names: string[]): boolean {
   return isObject(paths) && names.every((name) => name in paths);
 }
 
-const listing = { path: "/openapi.json" } as const;
-
-const sglang: Fingerprint = {
-  ...listing,
-  program: "SGLang",
-  port: "30000",
-  // Renamed in 2025.
-  isOwn: (description) =>
-    hasPaths(description, "/get_model_info") || hasPaths(description, "/model_info"),
-  read(description, served) {
+/** A program that lists its paths; `isOwn` tells it from the others that do. */
+function listed(
+  program: ServerProgram | undefined,
+  port: string | undefined,
+  isOwn: (description: JsonObject) => boolean,
+  always: KnownCapabilities = { chatCompletions: "supported" },
+): Fingerprint {
+  const read: Fingerprint["read"] = (description, served) => {
     const known = readPaths(description, served);
-    return known && { ...sglang.always, ...known };
-  },
-  always: { chatCompletions: "supported", streamUsage: "supported" },
-};
+    return known && { ...always, ...known };
+  };
+  return { program, port, path: "/openapi.json", isOwn, read, always };
+}
 
-const vllm: Fingerprint = {
-  ...listing,
-  program: "vLLM",
-  port: "8000",
-  isOwn: (description) => hasPaths(description, "/tokenize", "/version"),
-  read(description, served) {
-    const known = readPaths(description, served);
-    return known && { ...vllm.always, ...known };
-  },
-  // It stores responses only if an environment variable is set; the user who sets it can declare it.
-  always: {
-    chatCompletions: "supported",
-    streamUsage: "supported",
-    storedResponses: "unsupported",
-  },
-};
+// Its path was renamed in 2025.
+const sglang = listed(
+  "SGLang",
+  "30000",
+  (description) => hasPaths(description, "/get_model_info") || hasPaths(description, "/model_info"),
+  { chatCompletions: "supported", streamUsage: "supported" },
+);
+
+// It stores responses only if an environment variable is set; the user who sets it can declare it.
+const vllm = listed(
+  "vLLM",
+  "8000",
+  (description) => hasPaths(description, "/tokenize", "/version"),
+  { chatCompletions: "supported", streamUsage: "supported", storedResponses: "unsupported" },
+);
 
 /** `/kv_cache_events` is in tensorrt_llm/serve/openai_server.py alone. */
-const tensorRt: Fingerprint = {
-  ...listing,
-  program: "TensorRT-LLM",
-  port: "8000",
-  isOwn: (description) => hasPaths(description, "/kv_cache_events"),
-  read: readPaths,
-  always: { chatCompletions: "supported" },
-};
+const tensorRt = listed("TensorRT-LLM", "8000", (description) =>
+  hasPaths(description, "/kv_cache_events"),
+);
 
 /** `/v1/encode` is in lmdeploy/serve/openai alone. */
-const lmDeploy: Fingerprint = {
-  ...listing,
-  program: "LMDeploy",
-  port: "23333",
-  isOwn: (description) => hasPaths(description, "/v1/encode"),
-  read: readPaths,
-  always: { chatCompletions: "supported" },
-};
+const lmDeploy = listed("LMDeploy", "23333", (description) => hasPaths(description, "/v1/encode"));
 
 /** LiteLLM has these paths beside the relayed ones. Its list is often over 1 MiB; then its headers identify it. */
-const liteLlm: Fingerprint = {
-  ...listing,
-  program: "gateway",
-  port: "4000",
-  isOwn: (description) => hasPaths(description, "/health/readiness", "/key/generate"),
-  read: readPaths,
-  always: {},
-};
+const liteLlm = listed(
+  "gateway",
+  "4000",
+  (description) => hasPaths(description, "/health/readiness", "/key/generate"),
+  {},
+);
 
 /** `Info` in huggingface/text-generation-inference. */
 const tgi: Fingerprint = {
@@ -233,13 +216,7 @@ const mlxLm: Fingerprint = {
   always: { ...usual, ...textAlone },
 };
 
-const otherListing: Fingerprint = {
-  ...listing,
-  program: undefined,
-  port: undefined,
-  read: readPaths,
-  always: {},
-};
+const otherListing = listed(undefined, undefined, () => true, {});
 
 /** Of several with the same path, the first one that recognises the description counts. */
 export const fingerprints: readonly Fingerprint[] = [

@@ -1,26 +1,12 @@
-import type { CapabilityValue } from "@roomhub/protocol";
+import { Capabilities, type CapabilityValue } from "@roomhub/protocol";
 
-/** The capabilities that calls depend on. */
-export const CAPABILITY_NAMES = [
-  "openResponses",
-  "chatCompletions",
-  "embeddings",
-  "completions",
-  "messages",
-  "streamUsage",
-  "implicitUsage",
-  "storedResponses",
-  "responsesCompact",
-  "responsesInputTokens",
-  "rerank",
-  "rerankV2",
-  "audioSpeech",
-  "imageGenerations",
-  "imageEdits",
-  "audioTranscriptions",
-  "audioTranslations",
-] as const;
-export type CapabilityName = (typeof CAPABILITY_NAMES)[number];
+const reported = Capabilities.keyof().options;
+
+/** The capabilities that calls depend on: those of participants, and rerank in its second version. */
+export type CapabilityName = (typeof reported)[number] | "rerankV2";
+export const CAPABILITY_NAMES: readonly CapabilityName[] = reported.flatMap((name) =>
+  name === "rerank" ? [name, "rerankV2"] : [name],
+);
 
 export type KnownCapabilities = Partial<Record<CapabilityName, CapabilityValue>>;
 

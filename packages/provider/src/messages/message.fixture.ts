@@ -3,7 +3,7 @@ import { countingSource } from "../responses/response.fixture.ts";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import { messageStream } from "./output/message-stream.ts";
 import { type TranslatedMessage, translateMessages } from "./request/request.ts";
-import { UntranslatableError } from "../translation/read-field.ts";
+import { UntranslatableError } from "../translation/placed-object.ts";
 
 /** Translates a request that has the fields of `requested` and what every request has. */
 export function translated(

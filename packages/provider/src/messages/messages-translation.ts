@@ -7,7 +7,7 @@ import type {
 import { messageStream, streamedMessage } from "./output/message-stream.ts";
 import { translateMessage } from "./output/whole-message.ts";
 import { requestsFormat, translateMessages } from "./request/request.ts";
-import { refuseDeepNesting } from "../translation/read-field.ts";
+import { refuseDeepNesting } from "../translation/placed-object.ts";
 
 /** Members that some servers refuse. A response without them is better than none. */
 const optionalFields: ServableRequest["optionalFields"] = [

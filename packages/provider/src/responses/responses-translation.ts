@@ -1,7 +1,7 @@
 import type { ServableRequest, SurfaceTranslation } from "../translation/surface-translation.ts";
 import { responsesStream, translateResponse } from "./output/stream.ts";
 import { translateRequest } from "./request/request.ts";
-import { refuseDeepNesting } from "../translation/read-field.ts";
+import { refuseDeepNesting } from "../translation/placed-object.ts";
 
 /** `/responses` served by a server's chat. */
 export const responsesTranslation: SurfaceTranslation = {

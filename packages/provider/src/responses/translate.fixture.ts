@@ -1,5 +1,5 @@
 import { translateRequest, type TranslatedRequest } from "./request/request.ts";
-import { UntranslatableError } from "../translation/read-field.ts";
+import { UntranslatableError } from "../translation/placed-object.ts";
 
 /** Translates a request that has the fields of `requested` and what every request has. */
 export function translated(requested: Record<string, unknown>): TranslatedRequest {

@@ -6,7 +6,7 @@ import type {
   ResponseHead,
 } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
-import { UntranslatableError } from "./read-field.ts";
+import { UntranslatableError } from "./placed-object.ts";
 import type { RequestRefusal } from "./surface-translation.ts";
 
 /**

@@ -6,18 +6,21 @@ import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import type { TranslatedSurface } from "./surface-translation.ts";
 import { judgeResponse } from "../learn/surface-verdict.ts";
 
+/** What is known of a server's surface, and learned from its responses. */
+export type SurfaceKnowledge = Pick<ServerKnowledge, "note" | "noteResponse" | "way">;
+
 /**
  * The response of a server that may not have the surface. Held back while it may still say so: then nothing was generated,
  * and the same request is sent as chat.
  */
 export class NativeResponse implements ProviderResponse {
   readonly #clientResponse: PacedSink;
-  readonly #knowledge: ServerKnowledge;
+  readonly #knowledge: SurfaceKnowledge;
   readonly #surface: TranslatedSurface;
   #held: HeldResponse | undefined;
   #isChatNext = false;
 
-  constructor(clientResponse: PacedSink, knowledge: ServerKnowledge, surface: TranslatedSurface) {
+  constructor(clientResponse: PacedSink, knowledge: SurfaceKnowledge, surface: TranslatedSurface) {
     this.#clientResponse = clientResponse;
     this.#knowledge = knowledge;
     this.#surface = surface;
@@ -67,7 +70,7 @@ export class NativeResponse implements ProviderResponse {
 }
 
 /** LM Studio responds 200 in JSON to unknown paths. */
-export function mayDenyThePath(head: ResponseHead): boolean {
+function mayDenyThePath(head: ResponseHead): boolean {
   const { status } = head;
   if (isSuccess(status)) return !isEventStream(head);
   return status === 501 || (status >= 400 && status < 500);

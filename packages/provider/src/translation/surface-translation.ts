@@ -2,7 +2,7 @@ import type { AcceptedReasoning, ChatMessage } from "./chat/chat-message.ts";
 import type { ChatChoice } from "./chat/chat-choice.ts";
 import type { ChatStream } from "./chat/chat-stream.ts";
 import type { ServerProgram } from "../learn/fingerprints.ts";
-import type { UntranslatableError } from "./read-field.ts";
+import type { UntranslatableError } from "./placed-object.ts";
 
 /** A surface that chat can serve, by the name of its capability. */
 export type TranslatedSurface = "openResponses" | "messages";

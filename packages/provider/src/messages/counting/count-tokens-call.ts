@@ -1,12 +1,11 @@
 import { serverRoot, TOKEN_COUNT_HEADER } from "@roomhub/protocol";
 import type { ProviderFailure } from "../../call/failure.ts";
-import { HeldResponse, isSuccess } from "../../call/held-response.ts";
+import { isSuccess } from "../../call/held-response.ts";
 import type { ProviderRequest, ProviderSink, ResponseHead } from "../../call/provider-call.ts";
 import type { CallProvider } from "../../learn/query.ts";
 import type { ServerKnowledge } from "../../learn/server-knowledge.ts";
-import { judgeResponse } from "../../learn/surface-verdict.ts";
 import { CollectedCall } from "../../translation/collected-call.ts";
-import { mayDenyThePath } from "../../translation/native-response.ts";
+import { NativeResponse, type SurfaceKnowledge } from "../../translation/native-response.ts";
 import type { RequestRefusal, ServableRequest } from "../../translation/surface-translation.ts";
 import { messagesTranslation } from "../messages-translation.ts";
 import { type CountingStep, countingStep, estimateTokens, imageTokens } from "./server-count.ts";
@@ -26,9 +25,15 @@ const maxCountBytes = 32 * 1024 * 1024;
 type Phase =
   /** nothing is expected of the provider */
   | { kind: "waiting" }
-  /** The server's response, held back while it may still say that there is no such path. */
-  | { kind: "native"; held: HeldResponse | undefined; isMissing: boolean }
+  | { kind: "native"; response: NativeResponse }
   | { kind: "counting"; step: CountingStep; status: number; parts: Buffer[]; bytes: number };
+
+/** A server may have messages and not this path below them. */
+const nothingLearned: SurfaceKnowledge = {
+  note() {},
+  noteResponse() {},
+  way: () => "native-first",
+};
 
 /**
  * One `POST /messages/count_tokens`. Sent unchanged to a server that has messages; if it has no such path, its tokenizer
@@ -46,20 +51,15 @@ export class CountTokensCall extends CollectedCall {
   }
 
   onHead(head: ResponseHead): void {
-    const phase = this.#phase;
-    if (phase.kind === "counting") phase.status = head.status;
-    if (phase.kind !== "native") return;
-    if (mayDenyThePath(head)) phase.held = new HeldResponse(head);
-    else this.response.head(head);
+    if (this.#phase.kind === "counting") this.#phase.status = head.status;
+    if (this.#phase.kind === "native") this.#phase.response.onHead(head);
   }
 
   onData(chunk: Buffer): boolean {
     const phase = this.#phase;
     switch (phase.kind) {
       case "native":
-        if (phase.held === undefined) return this.response.data(chunk);
-        if (phase.held.push(chunk)) return true;
-        return this.#release(phase);
+        return phase.response.onData(chunk);
       case "counting":
         phase.bytes += chunk.length;
         if (phase.bytes <= maxCountBytes) phase.parts.push(Buffer.from(chunk));
@@ -71,25 +71,17 @@ export class CountTokensCall extends CollectedCall {
   }
 
   onEnd(): void {
-    const phase = this.#phase;
-    if (phase.kind !== "native") return;
-    if (phase.held !== undefined) {
-      const { status } = phase.held.head;
-      phase.isMissing = judgeResponse(status, phase.held.text()) === "unsupported";
-      if (phase.isMissing) return;
-      this.#release(phase);
-    }
-    this.response.end();
+    if (this.#phase.kind === "native") this.#phase.response.onEnd();
   }
 
   onFailure(failure: ProviderFailure): void {
-    if (this.#phase.kind === "native") this.response.fail(failure);
+    if (this.#phase.kind === "native") this.#phase.response.onFailure(failure);
   }
 
   onClosed(): void {
     this.current = undefined;
     if (!this.response.isOver) {
-      if (this.#phase.kind === "native" && this.#phase.isMissing) return this.#count();
+      if (this.#phase.kind === "native" && this.#phase.response.isChatNext) return this.#count();
       if (this.#phase.kind === "counting") return this.#conclude(this.#phase);
     }
     this.clearBody();
@@ -102,14 +94,9 @@ export class CountTokensCall extends CollectedCall {
 
   protected override sendNext(): void {
     if (this.#deps.knowledge.way("messages") === "translated") return this.#count();
-    this.#phase = { kind: "native", held: undefined, isMissing: false };
+    const response = new NativeResponse(this.response, nothingLearned, "messages");
+    this.#phase = { kind: "native", response };
     this.current = this.#deps.send({ ...this.request, body: this.body }, this);
-  }
-
-  #release(phase: Extract<Phase, { kind: "native" }>): boolean {
-    const { held } = phase;
-    phase.held = undefined;
-    return held?.release(this.response) ?? true;
   }
 
   #count(): void {

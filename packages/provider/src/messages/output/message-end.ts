@@ -1,5 +1,5 @@
 import { promptTooLong, readContextRefusal } from "@roomhub/protocol";
-import { fieldsOf, tokenCount } from "../../translation/chat/provider-field.ts";
+import { endingOf, readChatUsage } from "../../translation/chat/chat-choice.ts";
 import type { ProviderError } from "../../translation/chat/chat-stream.ts";
 
 /** How a message ended: Anthropic's `stop_reason` and `stop_sequence`. */
@@ -17,24 +17,12 @@ export interface ChatStop {
   hasRefusal: boolean;
 }
 
-/** Mistral ends with `model_length` at the end of the context window. */
-const cut: ReadonlySet<string | undefined> = new Set(["length", "max_tokens", "model_length"]);
-
-/** Finish reasons that are failures: the message is incomplete for no reason of the request. */
-const failures: ReadonlySet<string> = new Set([
-  // Mistral and OpenRouter
-  "error",
-  // SGLang and vLLM, when an operator there stopped it
-  "abort",
-  // DeepSeek, when it lacks resources
-  "insufficient_system_resource",
-]);
-
 /** A message with calls ends with `tool_use`, whatever reason the server gives. */
 export function messageStop(stop: ChatStop): MessageStop {
   const { finishReason, stopSequence, hasCalls, hasRefusal } = stop;
-  if (cut.has(finishReason)) return { stop_reason: "max_tokens", stop_sequence: null };
-  if (finishReason === "content_filter") return { stop_reason: "refusal", stop_sequence: null };
+  const ending = endingOf(finishReason);
+  if (ending === "cut") return { stop_reason: "max_tokens", stop_sequence: null };
+  if (ending === "filtered") return { stop_reason: "refusal", stop_sequence: null };
   if (hasCalls) return { stop_reason: "tool_use", stop_sequence: null };
   if (hasRefusal) return { stop_reason: "refusal", stop_sequence: null };
   if (stopSequence !== undefined) {
@@ -45,20 +33,15 @@ export function messageStop(stop: ChatStop): MessageStop {
 
 /** @returns why the message is incomplete, if the reason is a failure */
 export function failureIn(finishReason: string | undefined): string | undefined {
-  if (finishReason === undefined || !failures.has(finishReason)) return undefined;
+  if (endingOf(finishReason) !== "failed") return undefined;
   return `The provider stopped before the message was complete (${finishReason}).`;
 }
 
 /** Token counts as in Anthropic's API: cached tokens are not part of `input_tokens`. */
-export interface MessageUsage {
-  input_tokens: number;
-  cache_creation_input_tokens: number;
-  cache_read_input_tokens: number;
-  output_tokens: number;
-}
+export type MessageUsage = typeof noUsage;
 
 /** For unknown usage, since clients expect numbers. */
-export const noUsage: MessageUsage = {
+export const noUsage = {
   input_tokens: 0,
   cache_creation_input_tokens: 0,
   cache_read_input_tokens: 0,
@@ -67,21 +50,14 @@ export const noUsage: MessageUsage = {
 
 /** @param usage - of chat; @param timings - of llama.cpp, which count what chat's usage may leave out */
 export function messageUsage(usage: unknown, timings: unknown): MessageUsage {
-  const counts = fieldsOf(usage);
-  const own = fieldsOf(timings);
-  const cached =
-    tokenCount(fieldsOf(counts["prompt_tokens_details"])["cached_tokens"]) ??
-    tokenCount(own["cache_n"]) ??
-    0;
-  const prompt = tokenCount(counts["prompt_tokens"]);
-  const output = tokenCount(counts["completion_tokens"]) ?? tokenCount(own["predicted_n"]);
-  const input = prompt === undefined ? tokenCount(own["prompt_n"]) : Math.max(0, prompt - cached);
-  if (input === undefined && output === undefined) return noUsage;
+  const { prompt, cached, coldPrompt, completion } = readChatUsage(usage, timings);
+  const input = prompt === undefined ? coldPrompt : Math.max(0, prompt - cached);
+  if (input === undefined && completion === undefined) return noUsage;
   return {
     ...noUsage,
     input_tokens: input ?? 0,
     cache_read_input_tokens: cached,
-    output_tokens: output ?? 0,
+    output_tokens: completion ?? 0,
   };
 }
 

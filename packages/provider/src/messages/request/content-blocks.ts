@@ -1,24 +1,17 @@
-import type { JsonObject } from "@roomhub/protocol";
+import { type ChatPart, joinedText } from "../../translation/chat/chat-message.ts";
 import {
-  type ChatAttachment,
-  type ChatPart,
-  joinedText,
-} from "../../translation/chat/chat-message.ts";
-import {
+  eachOf,
   isAbsent,
   noCounterpart,
-  objectAt,
-  optionalString,
+  PlacedObject,
   quoted,
-  requiredString,
   wrongType,
-} from "../../translation/read-field.ts";
+} from "../../translation/placed-object.ts";
 
-/** A block of content and its path: `messages[2].content[0]`. */
+/** A block of content; its path is like `messages[2].content[0]`. */
 export interface PlacedBlock {
-  block: JsonObject;
+  block: PlacedObject;
   type: string;
-  path: string;
 }
 
 /**
@@ -27,88 +20,78 @@ export interface PlacedBlock {
  * @throws UntranslatableError, as everything here
  */
 export function readBlocks(content: unknown, path: string): PlacedBlock[] {
-  if (typeof content === "string") return [{ block: { text: content }, type: "text", path }];
+  if (typeof content === "string") {
+    return [{ block: new PlacedObject({ text: content }, path), type: "text" }];
+  }
   if (!Array.isArray(content)) throw wrongType(path, "a string or an array of content blocks");
-  return content.map((entry, index) => {
-    const blockPath = `${path}[${index}]`;
-    const block = objectAt(entry, blockPath);
-    return { block, type: requiredString(block, "type", blockPath), path: blockPath };
-  });
+  return eachOf(content, path, (block) => ({ block, type: block.string("type") }));
 }
 
 /** A block of a user message or a tool result as parts of a chat message. */
-export function userParts({ block, type, path }: PlacedBlock): ChatPart[] {
+export function userParts({ block, type }: PlacedBlock): ChatPart[] {
   switch (type) {
     case "text":
-      return [{ type: "text", text: requiredString(block, "text", path) }];
-    case "image":
-      return [readImage(block, path)];
+      return [{ type: "text", text: block.string("text") }];
+    case "image": {
+      const url = imageUrl(block.object("source"));
+      return [{ type: "image_url", image_url: { url, detail: undefined } }];
+    }
     case "document":
-      return readDocument(block, path);
+      return readDocument(block);
     default:
-      throw unknownBlock(type, path);
+      throw unknownBlock({ block, type });
   }
 }
 
-export function unknownBlock(type: string, path: string): Error {
+export function unknownBlock({ block, type }: PlacedBlock): Error {
   return noCounterpart(
     `A content block of type ${quoted(type)}`,
-    `${path}.type`,
+    block.pathTo("type"),
     "Send text, images, text documents, tool calls and their results.",
   );
 }
 
-function readImage(block: JsonObject, path: string): ChatAttachment {
-  const sourcePath = `${path}.source`;
-  const source = objectAt(block["source"], sourcePath);
-  return { type: "image_url", image_url: { url: imageUrl(source, sourcePath), detail: undefined } };
-}
-
-function imageUrl(source: JsonObject, path: string): string {
-  const type = requiredString(source, "type", path);
+function imageUrl(source: PlacedObject): string {
+  const type = source.string("type");
   switch (type) {
-    case "base64": {
-      const mediaType = requiredString(source, "media_type", path);
-      return `data:${mediaType};base64,${requiredString(source, "data", path)}`;
-    }
+    case "base64":
+      return `data:${source.string("media_type")};base64,${source.string("data")}`;
     case "url":
-      return requiredString(source, "url", path);
+      return source.string("url");
     default:
       throw noCounterpart(
         `An image from a source of type ${quoted(type)}`,
-        `${path}.type`,
+        source.pathTo("type"),
         "Send it as base64, or with its URL.",
       );
   }
 }
 
 /** A text document becomes text, after its title and context. */
-function readDocument(block: JsonObject, path: string): ChatPart[] {
-  const sourcePath = `${path}.source`;
-  const source = objectAt(block["source"], sourcePath);
-  const head = [optionalString(block, "title", path), optionalString(block, "context", path)]
+function readDocument(block: PlacedObject): ChatPart[] {
+  const source = block.object("source");
+  const head = [block.optionalString("title"), block.optionalString("context")]
     .filter((text) => text !== undefined && text !== "")
     .join("\n");
   const before: ChatPart[] = head === "" ? [] : [{ type: "text", text: head }];
-  const type = requiredString(source, "type", sourcePath);
-  const mediaType = source["media_type"];
+  const type = source.string("type");
+  const { media_type: mediaType, content } = source.value;
   if (type === "text" && (isAbsent(mediaType) || mediaType === "text/plain")) {
-    return [...before, { type: "text", text: requiredString(source, "data", sourcePath) }];
+    return [...before, { type: "text", text: source.string("data") }];
   }
   if (type === "content") {
-    const blocks = readBlocks(source["content"], `${sourcePath}.content`);
-    return before.concat(blocks.flatMap(documentParts));
+    return before.concat(readBlocks(content, source.pathTo("content")).flatMap(documentParts));
   }
   throw noCounterpart(
     `A document from a source of type ${quoted(type)}`,
-    `${sourcePath}.type`,
+    source.pathTo("type"),
     "Send its text: a source of type text, with media_type text/plain.",
   );
 }
 
 /** A document contains no documents. */
 function documentParts(placed: PlacedBlock): ChatPart[] {
-  if (placed.type === "document") throw unknownBlock(placed.type, placed.path);
+  if (placed.type === "document") throw unknownBlock(placed);
   return userParts(placed);
 }
 
@@ -119,8 +102,7 @@ function documentParts(placed: PlacedBlock): ChatPart[] {
 const attribution = /^x-anthropic-billing-header:[^\r\n]*(?:\r?\n)*/;
 
 /** The `system` of a request as one text, empty when there is none. @throws UntranslatableError */
-export function systemText(request: JsonObject): string {
-  const { system } = request;
+export function systemText({ value: { system } }: PlacedObject): string {
   if (isAbsent(system)) return "";
   return readTexts(system, "system")
     .map((text, index) => (index === 0 ? text.replace(attribution, "") : text))
@@ -139,7 +121,7 @@ export function readReminder(content: unknown, path: string): ChatPart {
 
 function readTexts(content: unknown, path: string): string[] {
   return readBlocks(content, path).map((placed) => {
-    if (placed.type !== "text") throw unknownBlock(placed.type, placed.path);
+    if (placed.type !== "text") throw unknownBlock(placed);
     return joinedText(userParts(placed));
   });
 }

@@ -1,4 +1,3 @@
-import type { JsonObject } from "@roomhub/protocol";
 import {
   attachmentsOf,
   chatContent,
@@ -8,15 +7,13 @@ import {
   joinedText,
 } from "../../translation/chat/chat-message.ts";
 import {
-  objectAt,
-  quoted,
-  wrongType,
-  UntranslatableError,
-  optionalString,
-  requiredString,
+  eachOf,
   isAbsent,
-  optionalBoolean,
-} from "../../translation/read-field.ts";
+  type PlacedObject,
+  quoted,
+  UntranslatableError,
+  wrongType,
+} from "../../translation/placed-object.ts";
 import type { ToolNaming } from "../../translation/tool-naming.ts";
 import {
   readBlocks,
@@ -80,10 +77,7 @@ function readTurns(messages: unknown, naming: ToolNaming): Turn[] {
     throw new UntranslatableError("messages is empty. Send at least one message.", "messages");
   }
   const reader = new TurnReader(naming);
-  for (const [index, entry] of messages.entries()) {
-    const path = `messages[${index}]`;
-    reader.read(objectAt(entry, path), path);
-  }
+  eachOf(messages, "messages", (message) => reader.read(message));
   return reader.end();
 }
 
@@ -98,20 +92,20 @@ class TurnReader {
     this.#naming = naming;
   }
 
-  read(message: JsonObject, path: string): void {
-    const { role, content } = message;
-    const contentPath = `${path}.content`;
+  read(message: PlacedObject): void {
+    const { role, content } = message.value;
+    const path = message.pathTo("content");
     switch (role) {
       case "user":
-        return this.#readUser(content, contentPath);
+        return this.#readUser(content, path);
       case "assistant":
-        return this.#readAssistant(content, path);
+        return this.#readAssistant(content, message);
       case "system":
-        return this.#readSystem(content, contentPath);
+        return this.#readSystem(content, path);
       default:
         throw new UntranslatableError(
-          `${path}.role must be user, assistant or system${typeof role === "string" ? `, not ${quoted(role)}` : ""}.`,
-          `${path}.role`,
+          `${message.path}.role must be user, assistant or system${typeof role === "string" ? `, not ${quoted(role)}` : ""}.`,
+          message.pathTo("role"),
         );
     }
   }
@@ -129,13 +123,13 @@ class TurnReader {
     }
   }
 
-  #readAssistant(content: unknown, path: string): void {
+  #readAssistant(content: unknown, message: PlacedObject): void {
     const last = this.#turns.at(-1);
     // A user message must not separate a call from its result.
     const mayPart = last?.role !== "assistant" || last.calls.size === 0;
     if (this.#reminders.length > 0 && mayPart) this.#userTurn();
-    const turn = this.#assistantTurn(path);
-    for (const placed of readBlocks(content, `${path}.content`)) {
+    const turn = this.#assistantTurn(message.path);
+    for (const placed of readBlocks(content, message.pathTo("content"))) {
       readAssistantBlock(turn, placed, this.#naming);
     }
   }
@@ -245,37 +239,38 @@ interface AssistantTurn {
 
 /** Only the text of a thought is used; its signature is ignored, and encrypted thoughts are useless to another server. */
 function readAssistantBlock(turn: AssistantTurn, placed: PlacedBlock, naming: ToolNaming): void {
-  const { block, type, path } = placed;
+  const { block, type } = placed;
   switch (type) {
     case "text": {
-      const text = requiredString(block, "text", path);
+      const text = block.string("text");
       if (text !== "") turn.texts.push(text);
       return;
     }
     case "thinking": {
-      const thought = optionalString(block, "thinking", path) ?? "";
+      const thought = block.optionalString("thinking") ?? "";
       if (thought !== "") turn.thoughts.push(thought);
       return;
     }
     case "redacted_thinking":
       return;
     case "tool_use":
-      return readCall(turn, placed, naming);
+      return readCall(turn, block, naming);
     default:
-      throw unknownBlock(type, path);
+      throw unknownBlock(placed);
   }
 }
 
-function readCall(turn: AssistantTurn, { block, path }: PlacedBlock, naming: ToolNaming): void {
-  const id = requiredString(block, "id", path);
+function readCall(turn: AssistantTurn, block: PlacedObject, naming: ToolNaming): void {
+  const { path } = block;
+  const id = block.string("id");
   if (turn.calls.has(id)) {
     throw new UntranslatableError(
       `${path}.id is the id of another call in the same message: ${quoted(id)}. Give each call its own.`,
       `${path}.id`,
     );
   }
-  const name = requiredString(block, "name", path);
-  const input = objectAt(block["input"], `${path}.input`);
+  const name = block.string("name");
+  const { value: input } = block.object("input");
   const call: ChatToolCall = {
     id: providerCallId(id),
     type: "function",
@@ -296,13 +291,13 @@ interface ToolResult {
 }
 
 /** An empty result has no content. */
-function readToolResult({ block, path }: PlacedBlock): ToolResult {
-  const { content } = block;
-  const blocks = isAbsent(content) ? [] : readBlocks(content, `${path}.content`);
+function readToolResult({ block }: PlacedBlock): ToolResult {
+  const { content } = block.value;
+  const blocks = isAbsent(content) ? [] : readBlocks(content, block.pathTo("content"));
   return {
-    callId: requiredString(block, "tool_use_id", path),
+    callId: block.string("tool_use_id"),
     parts: blocks.flatMap(userParts),
-    isError: optionalBoolean(block, "is_error", path) ?? false,
-    path,
+    isError: block.optionalBoolean("is_error") ?? false,
+    path: block.path,
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { chatOf, messagesOf, refusalOf, translated } from "../message.fixture.ts";
 import { translateMessages } from "./request.ts";
-import { UntranslatableError } from "../../translation/read-field.ts";
+import { UntranslatableError } from "../../translation/placed-object.ts";
 
 const tool = { name: "f", description: "Does.", input_schema: { type: "object", properties: {} } };
 const chatTool = {

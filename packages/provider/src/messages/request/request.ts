@@ -1,18 +1,12 @@
-import type { JsonObject } from "@roomhub/protocol";
 import type { ServerProgram } from "../../learn/fingerprints.ts";
 import {
   isAbsent,
   noCounterpart,
-  optionalArray,
-  optionalBoolean,
-  optionalNumber,
-  optionalObject,
-  optionalString,
-  readBody,
+  PlacedObject,
   present,
-  requiredString,
+  readBody,
   UntranslatableError,
-} from "../../translation/read-field.ts";
+} from "../../translation/placed-object.ts";
 import type { ChatRequest } from "../../translation/surface-translation.ts";
 import { chatTools } from "../../translation/chat/chat-tools.ts";
 import { ToolNaming, type ToolNames } from "../../translation/tool-naming.ts";
@@ -51,12 +45,16 @@ export function translateMessages(
   const request = readBody(body);
   refuseMembers(request);
   refuseContinuation(request);
-  const model = requiredString(request, "model", "");
-  const isStream = optionalBoolean(request, "stream", "") ?? false;
+  const model = request.string("model");
+  const isStream = request.optionalBoolean("stream") ?? false;
   // The tools first: declared ones keep their names before tools that are only in the history.
   const naming = new ToolNaming();
   const tools = chatTools(readTools(request, naming));
-  const conversation = translateConversation(request["messages"], systemText(request), naming);
+  const conversation = translateConversation(
+    request.value["messages"],
+    systemText(request),
+    naming,
+  );
   const chat = {
     ...present({ model, ...tools, ...settingsOf(request) }),
     ...prefillFields(conversation.prefillPath, program),
@@ -73,7 +71,7 @@ export function translateMessages(
   };
 }
 
-function refuseMembers(request: JsonObject): void {
+function refuseMembers({ value: request }: PlacedObject): void {
   for (const [key, what] of Object.entries(refused)) {
     const value = request[key];
     const isEmpty = isAbsent(value) || (Array.isArray(value) && value.length === 0) || value === 1;
@@ -82,8 +80,8 @@ function refuseMembers(request: JsonObject): void {
 }
 
 /** The first request of a thread has the whole conversation; a service that stores none cannot continue it. */
-function refuseContinuation(request: JsonObject): void {
-  if (optionalObject(request, "thread", "")?.["type"] !== "continue") return;
+function refuseContinuation(request: PlacedObject): void {
+  if (request.optionalObject("thread")?.value["type"] !== "continue") return;
   throw new UntranslatableError(
     "The thread was not found: this participant's provider keeps none. Send the whole conversation in messages.",
     "thread",
@@ -91,16 +89,15 @@ function refuseContinuation(request: JsonObject): void {
   );
 }
 
-function settingsOf(request: JsonObject): Record<string, unknown> {
-  const stop = optionalArray(request, "stop_sequences", "");
-  const output = optionalObject(request, "output_config", "") ?? {};
+function settingsOf(request: PlacedObject): Record<string, unknown> {
+  const stop = request.optionalArray("stop_sequences");
   return {
-    max_tokens: optionalNumber(request, "max_tokens", ""),
-    temperature: optionalNumber(request, "temperature", ""),
-    top_p: optionalNumber(request, "top_p", ""),
-    top_k: optionalNumber(request, "top_k", ""),
+    max_tokens: request.optionalNumber("max_tokens"),
+    temperature: request.optionalNumber("temperature"),
+    top_p: request.optionalNumber("top_p"),
+    top_k: request.optionalNumber("top_k"),
     stop: stop === undefined || stop.length === 0 ? undefined : stop,
-    reasoning_effort: effortOf(output),
+    reasoning_effort: effortOf(request.objectOrEmpty("output_config")),
     response_format: requestedFormat(request),
   };
 }
@@ -116,30 +113,30 @@ export function requestsFormat(body: Buffer): boolean {
   }
 }
 
-function requestedFormat(request: JsonObject): object | undefined {
-  const output = optionalObject(request, "output_config", "") ?? {};
-  return formatOf(output) ?? formatOf({ format: request["output_format"] });
+function requestedFormat(request: PlacedObject): object | undefined {
+  const output = request.objectOrEmpty("output_config");
+  const { output_format: format } = request.value;
+  return formatOf(output) ?? formatOf(new PlacedObject({ format }, output.path));
 }
 
 /** `high` is the most in chat. */
-function effortOf(output: JsonObject): string | undefined {
-  const effort = optionalString(output, "effort", "output_config");
+function effortOf(output: PlacedObject): string | undefined {
+  const effort = output.optionalString("effort");
   return effort === "max" || effort === "xhigh" ? "high" : effort;
 }
 
-function formatOf(output: JsonObject): object | undefined {
-  const format = optionalObject(output, "format", "output_config");
-  if (format === undefined || format["type"] !== "json_schema") return undefined;
-  const schema = optionalObject(format, "schema", "output_config.format");
+function formatOf(output: PlacedObject): object | undefined {
+  const format = output.optionalObject("format");
+  if (format?.value["type"] !== "json_schema") return undefined;
+  const schema = format.optionalObject("schema")?.value;
   if (schema === undefined) return undefined;
   return { type: "json_schema", json_schema: { name: "output", schema, strict: true } };
 }
 
 /** `enabled` or `adaptive`, unless it is omitted. */
-function showsThinking(request: JsonObject): boolean {
-  const thinking = optionalObject(request, "thinking", "");
-  const type = thinking?.["type"];
-  return (type === "enabled" || type === "adaptive") && thinking?.["display"] !== "omitted";
+function showsThinking(request: PlacedObject): boolean {
+  const { type, display } = request.objectOrEmpty("thinking").value;
+  return (type === "enabled" || type === "adaptive") && display !== "omitted";
 }
 
 /** Makes a server continue a last message of the assistant; other servers would begin a new one. */

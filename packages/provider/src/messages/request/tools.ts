@@ -1,4 +1,3 @@
-import type { JsonObject } from "@roomhub/protocol";
 import {
   type ChosenTools,
   type DeclaredTool,
@@ -6,16 +5,11 @@ import {
   named,
 } from "../../translation/chat/chat-tools.ts";
 import {
-  isAbsent,
   noCounterpart,
-  objectAt,
-  optionalArray,
-  optionalBoolean,
-  optionalString,
+  type PlacedObject,
   quoted,
-  requiredString,
   UntranslatableError,
-} from "../../translation/read-field.ts";
+} from "../../translation/placed-object.ts";
 import type { ToolNaming } from "../../translation/tool-naming.ts";
 
 /**
@@ -24,57 +18,55 @@ import type { ToolNaming } from "../../translation/tool-naming.ts";
  * @param naming - learns the chat name of every tool
  * @throws UntranslatableError for tools that run at Anthropic, and for a choice that no tool can fulfil
  */
-export function readTools(request: JsonObject, naming: ToolNaming): ChosenTools {
-  const declared = optionalArray(request, "tools", "") ?? [];
-  const tools = declared.map((entry, index) => readTool(entry, `tools[${index}]`, naming));
-  return { tools, ...readChoice(request, tools) };
+export function readTools(request: PlacedObject, naming: ToolNaming): ChosenTools {
+  const tools = request.each("tools", (tool) => readTool(tool, naming));
+  return { tools, ...readChoice(request.optionalObject("tool_choice"), tools) };
 }
 
-function readTool(entry: unknown, path: string, naming: ToolNaming): DeclaredTool {
-  const tool = objectAt(entry, path);
-  const type = optionalString(tool, "type", path) ?? "custom";
+function readTool(tool: PlacedObject, naming: ToolNaming): DeclaredTool {
+  const type = tool.optionalString("type") ?? "custom";
   if (type !== "custom") {
     throw noCounterpart(
       `A tool of type ${quoted(type)}`,
-      `${path}.type`,
+      tool.pathTo("type"),
       "Declare tools that your program runs itself, with an input_schema.",
     );
   }
-  const name = requiredString(tool, "name", path);
   return {
-    ...named({ kind: "function", name, namespace: undefined }, naming),
-    description: optionalString(tool, "description", path),
-    parameters: objectAt(tool["input_schema"], `${path}.input_schema`),
+    ...named({ kind: "function", name: tool.string("name"), namespace: undefined }, naming),
+    description: tool.optionalString("description"),
+    parameters: tool.object("input_schema").value,
   };
 }
 
 function readChoice(
-  request: JsonObject,
+  choice: PlacedObject | undefined,
   tools: readonly DeclaredTool[],
 ): Pick<ChosenTools, "choice" | "isParallel"> {
-  if (isAbsent(request["tool_choice"])) return { choice: undefined };
-  const path = "tool_choice";
-  const choice = objectAt(request["tool_choice"], path);
-  const isAlone = optionalBoolean(choice, "disable_parallel_tool_use", path) ?? false;
+  if (choice === undefined) return { choice };
+  const isAlone = choice.optionalBoolean("disable_parallel_tool_use") ?? false;
   const isParallel = isAlone ? false : undefined;
-  const type = requiredString(choice, "type", path);
+  const type = choice.string("type");
   switch (type) {
     case "auto":
     case "none":
       return { choice: type, isParallel };
     case "any":
-      if (tools.length === 0) throw impossible(`${path}.type`, "no tool is declared");
+      if (tools.length === 0) throw impossible(choice.pathTo("type"), "no tool is declared");
       return { choice: "required", isParallel };
     case "tool": {
-      const name = requiredString(choice, "name", path);
+      const name = choice.string("name");
       const found = tools.find(({ tool }) => tool.name === name);
       if (found === undefined) {
-        throw impossible(`${path}.name`, `${quoted(name)} is not among tools`);
+        throw impossible(choice.pathTo("name"), `${quoted(name)} is not among tools`);
       }
       return { choice: forcedTool(found), isParallel };
     }
     default:
-      throw impossible(`${path}.type`, `${quoted(type)} is none of auto, any, tool and none`);
+      throw impossible(
+        choice.pathTo("type"),
+        `${quoted(type)} is none of auto, any, tool and none`,
+      );
   }
 }
 

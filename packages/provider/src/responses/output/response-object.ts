@@ -1,5 +1,5 @@
 import type { TranslationSource } from "../../translation/surface-translation.ts";
-import { fieldsOf, tokenCount } from "../../translation/chat/provider-field.ts";
+import { endingOf, readChatUsage } from "../../translation/chat/chat-choice.ts";
 import type { ResponseEcho } from "../request/response-echo.ts";
 import type { TranslatedRequest } from "../request/request.ts";
 
@@ -59,14 +59,11 @@ function stateKeys(state: ResponseState) {
       return { status: "failed", ...absent, error: state.error };
     case "ended": {
       const { outcome, usage, atSeconds } = state;
-      return outcome.status === "completed"
-        ? { status: outcome.status, ...absent, usage, completed_at: atSeconds }
-        : {
-            status: outcome.status,
-            ...absent,
-            usage,
-            incomplete_details: { reason: outcome.reason },
-          };
+      const end =
+        outcome.status === "completed"
+          ? { completed_at: atSeconds }
+          : { incomplete_details: { reason: outcome.reason } };
+      return { status: outcome.status, ...absent, usage, ...end };
     }
   }
 }
@@ -74,49 +71,31 @@ function stateKeys(state: ResponseState) {
 /** How a response ended, as in a response object. */
 export type Outcome = { status: "completed" } | { status: "incomplete"; reason: string };
 
-/** Why a chat response is incomplete, by finish reason. Any other reason is an ordinary end. */
-const incompleteReasons: ReadonlyMap<string, string> = new Map([
-  ["length", "max_output_tokens"],
-  ["max_tokens", "max_output_tokens"],
-  // Mistral, at the end of the context window
-  ["model_length", "max_output_tokens"],
-  ["content_filter", "content_filter"],
-  // Mistral and OpenRouter: an incomplete response
-  ["error", "error"],
-  // SGLang and vLLM, when an operator there stopped it
-  ["abort", "error"],
-  // DeepSeek, when it lacks resources
-  ["insufficient_system_resource", "error"],
-]);
+const incompleteReasons = {
+  cut: "max_output_tokens",
+  filtered: "content_filter",
+  failed: "error",
+} as const;
 
 /** @param finishReason - undefined when the provider gave none and reported that it is done */
 export function outcomeOf(finishReason: string | undefined): Outcome {
-  const reason = finishReason === undefined ? undefined : incompleteReasons.get(finishReason);
-  return reason === undefined ? { status: "completed" } : { status: "incomplete", reason };
+  const ending = endingOf(finishReason);
+  if (ending === undefined) return { status: "completed" };
+  return { status: "incomplete", reason: incompleteReasons[ending] };
 }
 
 /** Token counts of a response object; both details are required by Open Responses. */
-export interface ResponseUsage {
-  input_tokens: number;
-  input_tokens_details: { cached_tokens: number };
-  output_tokens: number;
-  output_tokens_details: { reasoning_tokens: number };
-  total_tokens: number;
-}
+export type ResponseUsage = NonNullable<ReturnType<typeof responseUsage>>;
 
 /** Translates a chat `usage`. @returns null when it counts neither input nor output */
-export function responseUsage(usage: unknown): ResponseUsage | null {
-  const counts = fieldsOf(usage);
-  const input = tokenCount(counts["prompt_tokens"]);
-  const output = tokenCount(counts["completion_tokens"]);
-  if (input === undefined && output === undefined) return null;
-  const cached = tokenCount(fieldsOf(counts["prompt_tokens_details"])["cached_tokens"]);
-  const reasoning = tokenCount(fieldsOf(counts["completion_tokens_details"])["reasoning_tokens"]);
+export function responseUsage(usage: unknown) {
+  const { prompt, cached, completion, reasoning, total } = readChatUsage(usage);
+  if (prompt === undefined && completion === undefined) return null;
   return {
-    input_tokens: input ?? 0,
-    input_tokens_details: { cached_tokens: cached ?? 0 },
-    output_tokens: output ?? 0,
-    output_tokens_details: { reasoning_tokens: reasoning ?? 0 },
-    total_tokens: tokenCount(counts["total_tokens"]) ?? (input ?? 0) + (output ?? 0),
+    input_tokens: prompt ?? 0,
+    input_tokens_details: { cached_tokens: cached },
+    output_tokens: completion ?? 0,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: total ?? (prompt ?? 0) + (completion ?? 0),
   };
 }

@@ -1,4 +1,3 @@
-import type { JsonObject } from "@roomhub/protocol";
 import {
   attachmentsOf,
   type ChatAttachment,
@@ -7,14 +6,12 @@ import {
   joinedText,
 } from "../../translation/chat/chat-message.ts";
 import {
-  isAbsent,
+  eachOf,
   noCounterpart,
-  objectAt,
-  optionalString,
+  type PlacedObject,
   quoted,
-  requiredString,
   wrongType,
-} from "../../translation/read-field.ts";
+} from "../../translation/placed-object.ts";
 
 /**
  * Content of a user message.
@@ -50,87 +47,66 @@ export function toolOutput(
   return { text: joinedText(parts), attachments: attachmentsOf(parts) };
 }
 
-/** The text of a `content` or `summary` list of a reasoning item. */
-export function reasoningTexts(parts: readonly unknown[], path: string): string[] {
-  return parts.map((entry, index) => {
-    const partPath = `${path}[${index}]`;
-    return requiredString(objectAt(entry, partPath), "text", partPath);
-  });
-}
-
 function readParts(content: unknown, path: string): ChatPart[] {
   if (!Array.isArray(content)) throw wrongType(path, "a string or an array of content parts");
-  return content.map((entry, index) => {
-    const partPath = `${path}[${index}]`;
-    return readPart(objectAt(entry, partPath), partPath);
-  });
+  return eachOf(content, path, readPart);
 }
 
-function readPart(part: JsonObject, path: string): ChatPart {
-  const type = requiredString(part, "type", path);
+function readPart(part: PlacedObject): ChatPart {
+  const type = part.string("type");
   switch (type) {
     case "input_text":
     case "output_text":
     case "text":
-      return { type: "text", text: requiredString(part, "text", path) };
+      return { type: "text", text: part.string("text") };
     // As text, because templates of model servers ignore chat's `refusal` field.
     case "refusal":
-      return { type: "text", text: requiredString(part, "refusal", path) };
+      return { type: "text", text: part.string("refusal") };
     case "input_image":
-      return readImage(part, path);
+      return readImage(part);
     case "input_file":
-      return readFile(part, path);
-    case "input_audio":
-      return readAudio(part, path);
+      return readFile(part);
+    case "input_audio": {
+      const audio = part.object("input_audio");
+      const input_audio = { data: audio.string("data"), format: audio.string("format") };
+      return { type: "input_audio", input_audio };
+    }
     default:
       throw noCounterpart(
         `Content of type ${quoted(type)}`,
-        `${path}.type`,
+        part.pathTo("type"),
         "Send text, an image, a file or audio instead.",
       );
   }
 }
 
-function readImage(part: JsonObject, path: string): ChatAttachment {
-  if (!isAbsent(part["file_id"])) {
+function readImage(part: PlacedObject): ChatAttachment {
+  if (part.has("file_id")) {
     throw noCounterpart(
       "An image that is named by its file id",
-      `${path}.file_id`,
+      part.pathTo("file_id"),
       "Send it as image_url, with a data URL or an address.",
     );
   }
-  const url = requiredString(part, "image_url", path);
-  const detail = optionalString(part, "detail", path);
-  return { type: "image_url", image_url: { url, detail } };
+  const url = part.string("image_url");
+  return { type: "image_url", image_url: { url, detail: part.optionalString("detail") } };
 }
 
-function readFile(part: JsonObject, path: string): ChatAttachment {
-  if (!isAbsent(part["file_url"])) {
+function readFile(part: PlacedObject): ChatAttachment {
+  if (part.has("file_url")) {
     throw noCounterpart(
       "A file that is named by its address",
-      `${path}.file_url`,
+      part.pathTo("file_url"),
       "Send its content as file_data.",
     );
   }
   const file = {
-    file_data: optionalString(part, "file_data", path),
-    filename: optionalString(part, "filename", path),
-    file_id: optionalString(part, "file_id", path),
+    file_data: part.optionalString("file_data"),
+    filename: part.optionalString("filename"),
+    file_id: part.optionalString("file_id"),
   };
   if (file.file_data === undefined && file.file_id === undefined) {
-    throw wrongType(`${path}.file_data`, "a string");
+    throw wrongType(part.pathTo("file_data"), "a string");
   }
   return { type: "file", file };
-}
-
-function readAudio(part: JsonObject, path: string): ChatAttachment {
-  const audioPath = `${path}.input_audio`;
-  const audio = objectAt(part["input_audio"], audioPath);
-  return {
-    type: "input_audio",
-    input_audio: {
-      data: requiredString(audio, "data", audioPath),
-      format: requiredString(audio, "format", audioPath),
-    },
-  };
 }

@@ -1,16 +1,13 @@
-import type { JsonObject } from "@roomhub/protocol";
-import { reasoningTexts, textContent, toolOutput, userContent } from "./content-parts.ts";
+import { textContent, toolOutput, userContent } from "./content-parts.ts";
 import {
+  eachOf,
   isAbsent,
   noCounterpart,
-  objectAt,
-  optionalArray,
-  optionalString,
+  type PlacedObject,
   quoted,
-  requiredString,
-  wrongType,
   UntranslatableError,
-} from "../../translation/read-field.ts";
+  wrongType,
+} from "../../translation/placed-object.ts";
 import type { ToolNaming } from "../../translation/tool-naming.ts";
 import type { ChatMessage } from "../../translation/chat/chat-message.ts";
 import { Transcript } from "./transcript.ts";
@@ -21,11 +18,11 @@ import { Transcript } from "./transcript.ts";
  * @param naming - knows the declared tools; calls of tools that are no longer declared get names too
  * @throws UntranslatableError for items, roles and content chat does not know
  */
-export function translateInput(body: JsonObject, naming: ToolNaming): ChatMessage[] {
+export function translateInput(body: PlacedObject, naming: ToolNaming): ChatMessage[] {
   const transcript = new Transcript();
-  const instructions = optionalString(body, "instructions", "");
+  const instructions = body.optionalString("instructions");
   if (instructions !== undefined && instructions !== "") transcript.addSystem(instructions);
-  addInput(transcript, body["input"], naming);
+  addInput(transcript, body.value["input"], naming);
   const messages = transcript.messages();
   if (messages.length > 0) return messages;
   throw new UntranslatableError(
@@ -38,32 +35,29 @@ function addInput(transcript: Transcript, input: unknown, naming: ToolNaming): v
   if (isAbsent(input)) return;
   if (typeof input === "string") return transcript.addUser(input);
   if (!Array.isArray(input)) throw wrongType("input", "a string or an array of items");
-  for (const [index, entry] of input.entries()) {
-    const path = `input[${index}]`;
-    addItem(transcript, objectAt(entry, path), path, naming);
-  }
+  eachOf(input, "input", (item) => addItem(transcript, item, naming));
 }
 
-function addItem(transcript: Transcript, item: JsonObject, path: string, naming: ToolNaming): void {
-  const type = typeOf(item, path);
+function addItem(transcript: Transcript, item: PlacedObject, naming: ToolNaming): void {
+  const type = typeOf(item);
   switch (type) {
     case "message":
-      return addMessage(transcript, item, path);
+      return addMessage(transcript, item);
     case "reasoning":
-      return addReasoning(transcript, item, path);
+      return addReasoning(transcript, item);
     case "function_call":
     case "custom_tool_call":
-      return addCall(transcript, item, path, naming);
+      return addCall(transcript, item, naming);
     case "function_call_output":
     case "custom_tool_call_output":
       return transcript.addToolResult({
-        callId: requiredString(item, "call_id", path),
-        ...toolOutput(item["output"], `${path}.output`),
+        callId: item.string("call_id"),
+        ...toolOutput(item.value["output"], item.pathTo("output")),
       });
     default:
       throw noCounterpart(
         `An item of type ${quoted(type)}`,
-        `${path}.type`,
+        item.pathTo("type"),
         type === "item_reference"
           ? "Send the items themselves: store: false."
           : "Send the conversation as messages, tool calls and their outputs.",
@@ -72,55 +66,53 @@ function addItem(transcript: Transcript, item: JsonObject, path: string, naming:
 }
 
 /** The short form of a message has no `type`; the only other item without one is a reference. */
-function typeOf(item: JsonObject, path: string): string {
-  const type = optionalString(item, "type", path);
-  if (type !== undefined) return type;
-  return isAbsent(item["role"]) ? "item_reference" : "message";
+function typeOf(item: PlacedObject): string {
+  return item.optionalString("type") ?? (item.has("role") ? "message" : "item_reference");
 }
 
 /** Chat has no `phase`, `status` or `id`. */
-function addMessage(transcript: Transcript, item: JsonObject, path: string): void {
-  const role = requiredString(item, "role", path);
-  const content = item["content"];
-  const contentPath = `${path}.content`;
+function addMessage(transcript: Transcript, item: PlacedObject): void {
+  const role = item.string("role");
+  const { content } = item.value;
+  const path = item.pathTo("content");
   switch (role) {
     case "user":
-      return transcript.addUser(userContent(content, contentPath));
+      return transcript.addUser(userContent(content, path));
     case "assistant":
-      return transcript.addAssistantText(textContent(content, contentPath));
+      return transcript.addAssistantText(textContent(content, path));
     case "system":
     case "developer":
-      return transcript.addSystem(textContent(content, contentPath));
+      return transcript.addSystem(textContent(content, path));
     default:
       throw noCounterpart(
         `A message of role ${quoted(role)}`,
-        `${path}.role`,
+        item.pathTo("role"),
         "Use user, assistant, system or developer.",
       );
   }
 }
 
 /** The full reasoning if present, else its summary; only its provider can read encrypted reasoning. */
-function addReasoning(transcript: Transcript, item: JsonObject, path: string): void {
+function addReasoning(transcript: Transcript, item: PlacedObject): void {
   for (const key of ["content", "summary"]) {
-    const texts = reasoningTexts(optionalArray(item, key, path) ?? [], `${path}.${key}`);
+    const texts = item.each(key, (part) => part.string("text"));
     for (const text of texts) transcript.addReasoning(text);
     if (texts.length > 0) return;
   }
 }
 
-function addCall(transcript: Transcript, item: JsonObject, path: string, naming: ToolNaming): void {
-  const isCustom = item["type"] === "custom_tool_call";
+function addCall(transcript: Transcript, item: PlacedObject, naming: ToolNaming): void {
+  const isCustom = item.value["type"] === "custom_tool_call";
   const name = naming.chatName({
     kind: isCustom ? "custom" : "function",
-    name: requiredString(item, "name", path),
-    namespace: optionalString(item, "namespace", path),
+    name: item.string("name"),
+    namespace: item.optionalString("namespace"),
   });
   const args = isCustom
-    ? JSON.stringify({ input: requiredString(item, "input", path) })
-    : requiredString(item, "arguments", path);
+    ? JSON.stringify({ input: item.string("input") })
+    : item.string("arguments");
   transcript.addCall({
-    id: requiredString(item, "call_id", path),
+    id: item.string("call_id"),
     type: "function",
     // Models call functions without parameters with an empty string, which model servers cannot parse.
     function: { name, arguments: args === "" ? "{}" : args },

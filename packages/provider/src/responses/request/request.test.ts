@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { codexRequest } from "../codex-request.fixture.ts";
 import { translateRequest } from "./request.ts";
 import { chatOf, refusalOf, translated } from "../translate.fixture.ts";
-import { UntranslatableError } from "../../translation/read-field.ts";
+import { UntranslatableError } from "../../translation/placed-object.ts";
 
 import * as fc from "fast-check";
 

@@ -1,19 +1,12 @@
-import type { JsonObject } from "@roomhub/protocol";
 import type { ChatRequest } from "../../translation/surface-translation.ts";
 import { translateInput } from "./input-items.ts";
 import {
-  isAbsent,
   noCounterpart,
-  optionalArray,
-  optionalBoolean,
-  optionalNumber,
-  optionalObject,
-  optionalString,
-  readBody,
+  type PlacedObject,
   present,
-  requiredString,
+  readBody,
   UntranslatableError,
-} from "../../translation/read-field.ts";
+} from "../../translation/placed-object.ts";
 import { echoRequest, type ResponseEcho } from "./response-echo.ts";
 import { translateText } from "./text-format.ts";
 import { chatTools } from "../../translation/chat/chat-tools.ts";
@@ -49,8 +42,8 @@ const notPassedOn = new Set([
 export function translateRequest(body: Buffer): TranslatedRequest {
   const request = readBody(body);
   refuseKeptState(request);
-  const model = requiredString(request, "model", "");
-  const isStream = optionalBoolean(request, "stream", "") ?? false;
+  const model = request.string("model");
+  const isStream = request.optionalBoolean("stream") ?? false;
   // The tools first: declared ones keep their names before tools that are only in the history.
   const naming = new ToolNaming();
   const tools = chatTools(readTools(request, naming));
@@ -65,49 +58,44 @@ export function translateRequest(body: Buffer): TranslatedRequest {
 }
 
 /** A provider of chat completions stores nothing, so a request that refers to stored state is refused. */
-function refuseKeptState(request: JsonObject): void {
-  const previous = optionalString(request, "previous_response_id", "");
-  if (previous !== undefined) {
+function refuseKeptState(request: PlacedObject): void {
+  if (request.optionalString("previous_response_id") !== undefined) {
     throw new UntranslatableError(
       "The previous response was not found: this participant's provider keeps none. Send the whole conversation in input.",
       "previous_response_id",
       "previous_response_not_found",
     );
   }
-  if (optionalBoolean(request, "background", "") === true) {
+  if (request.optionalBoolean("background") === true) {
     throw noCounterpart("A response in the background", "background", "Stream it instead.");
   }
-  if (!isAbsent(request["conversation"])) {
+  if (request.has("conversation")) {
     throw noCounterpart(
       "A stored conversation",
       "conversation",
       "Send the whole conversation in input.",
     );
   }
-  if (!isAbsent(request["prompt"])) {
+  if (request.has("prompt")) {
     throw noCounterpart("A stored prompt", "prompt", "Send its text as instructions.");
   }
 }
 
 /** Built from entries, so that a field called `__proto__` is a field. */
-function passedOn(request: JsonObject): Record<string, unknown> {
+function passedOn({ value: request }: PlacedObject): Record<string, unknown> {
   return Object.fromEntries(Object.entries(request).filter(([key]) => !notPassedOn.has(key)));
 }
 
-function samplingOf(request: JsonObject): Record<string, number | string | boolean | undefined> {
-  const topLogprobs = optionalNumber(request, "top_logprobs", "");
-  const include = optionalArray(request, "include", "") ?? [];
-  const effort = optionalString(
-    optionalObject(request, "reasoning", "") ?? {},
-    "effort",
-    "reasoning",
-  );
+function samplingOf(request: PlacedObject): Record<string, number | string | boolean | undefined> {
+  const topLogprobs = request.optionalNumber("top_logprobs");
+  const include = request.optionalArray("include") ?? [];
+  const effort = request.objectOrEmpty("reasoning").optionalString("effort");
   return {
-    max_tokens: optionalNumber(request, "max_output_tokens", ""),
-    temperature: optionalNumber(request, "temperature", ""),
-    top_p: optionalNumber(request, "top_p", ""),
-    presence_penalty: optionalNumber(request, "presence_penalty", ""),
-    frequency_penalty: optionalNumber(request, "frequency_penalty", ""),
+    max_tokens: request.optionalNumber("max_output_tokens"),
+    temperature: request.optionalNumber("temperature"),
+    top_p: request.optionalNumber("top_p"),
+    presence_penalty: request.optionalNumber("presence_penalty"),
+    frequency_penalty: request.optionalNumber("frequency_penalty"),
     // Zero is chat's default, and `top_logprobs` is refused without `logprobs`.
     logprobs: topLogprobs || include.includes("message.output_text.logprobs") ? true : undefined,
     top_logprobs: topLogprobs || undefined,

@@ -1,77 +1,45 @@
-import { isObject, type JsonObject } from "@roomhub/protocol";
-import {
-  optionalArray,
-  optionalBoolean,
-  optionalNumber,
-  optionalObject,
-  optionalString,
-} from "../../translation/read-field.ts";
+import { isObject } from "@roomhub/protocol";
+import type { PlacedObject } from "../../translation/placed-object.ts";
 import { echoText } from "./text-format.ts";
 
-/**
- * What a response object repeats of its request. Open Responses 2026-04-24, `ResponseResource`: all keys are required, and
- * null if the request leaves them out. Some values are fixed by the translation: `truncation` is `disabled`, `background`
- * false, `previous_response_id` null.
- */
-export interface ResponseEcho {
-  instructions: string | null;
-  /** only function tools, each with name, description, parameters and strict */
-  tools: readonly object[];
-  tool_choice: unknown;
-  truncation: "disabled";
-  parallel_tool_calls: boolean;
-  text: object;
-  top_p: number;
-  presence_penalty: number;
-  frequency_penalty: number;
-  top_logprobs: number;
-  temperature: number;
-  reasoning: { effort: string | null; summary: string | null } | null;
-  max_output_tokens: number | null;
-  max_tool_calls: number | null;
-  store: boolean;
-  background: false;
-  service_tier: string;
-  metadata: object;
-  safety_identifier: string | null;
-  prompt_cache_key: string | null;
-  previous_response_id: null;
-}
+export type ResponseEcho = ReturnType<typeof echoRequest>;
 
 /**
- * The request as the response object repeats it. Missing numbers are the defaults of the Responses API, since the keys must be
- * numbers and the provider's defaults are not known.
+ * The request as the response object repeats it. Open Responses 2026-04-24, `ResponseResource`: all keys are required, and null
+ * if the request leaves them out. Missing numbers are the defaults of the Responses API, since the keys must be numbers and the
+ * provider's defaults are not known.
  */
-export function echoRequest(body: JsonObject): ResponseEcho {
+export function echoRequest(body: PlacedObject) {
   return {
-    instructions: optionalString(body, "instructions", "") ?? null,
+    instructions: body.optionalString("instructions") ?? null,
+    /** only function tools, each with name, description, parameters and strict */
     tools: functionTools(body),
-    tool_choice: echoChoice(body["tool_choice"]),
+    tool_choice: echoChoice(body.value["tool_choice"]),
     truncation: "disabled",
-    parallel_tool_calls: optionalBoolean(body, "parallel_tool_calls", "") ?? true,
+    parallel_tool_calls: body.optionalBoolean("parallel_tool_calls") ?? true,
     text: echoText(body),
-    top_p: optionalNumber(body, "top_p", "") ?? 1,
-    presence_penalty: optionalNumber(body, "presence_penalty", "") ?? 0,
-    frequency_penalty: optionalNumber(body, "frequency_penalty", "") ?? 0,
-    top_logprobs: optionalNumber(body, "top_logprobs", "") ?? 0,
-    temperature: optionalNumber(body, "temperature", "") ?? 1,
+    top_p: body.optionalNumber("top_p") ?? 1,
+    presence_penalty: body.optionalNumber("presence_penalty") ?? 0,
+    frequency_penalty: body.optionalNumber("frequency_penalty") ?? 0,
+    top_logprobs: body.optionalNumber("top_logprobs") ?? 0,
+    temperature: body.optionalNumber("temperature") ?? 1,
     reasoning: echoReasoning(body),
-    max_output_tokens: optionalNumber(body, "max_output_tokens", "") ?? null,
-    max_tool_calls: optionalNumber(body, "max_tool_calls", "") ?? null,
+    max_output_tokens: body.optionalNumber("max_output_tokens") ?? null,
+    max_tool_calls: body.optionalNumber("max_tool_calls") ?? null,
     // Nothing stores the response, whatever the request says.
     store: false,
     background: false,
-    service_tier: optionalString(body, "service_tier", "") ?? "default",
-    metadata: optionalObject(body, "metadata", "") ?? {},
-    safety_identifier: optionalString(body, "safety_identifier", "") ?? null,
-    prompt_cache_key: optionalString(body, "prompt_cache_key", "") ?? null,
+    service_tier: body.optionalString("service_tier") ?? "default",
+    metadata: body.objectOrEmpty("metadata").value,
+    safety_identifier: body.optionalString("safety_identifier") ?? null,
+    prompt_cache_key: body.optionalString("prompt_cache_key") ?? null,
     previous_response_id: null,
   };
 }
 
 /** Clients validate these by a schema that has only function tools. */
-function functionTools(body: JsonObject): object[] {
-  const tools = optionalArray(body, "tools", "") ?? [];
+function functionTools(body: PlacedObject): object[] {
+  const tools = body.optionalArray("tools") ?? [];
   return tools
     .filter((tool) => isObject(tool))
     .filter((tool) => tool["type"] === "function")
@@ -92,11 +60,11 @@ function echoChoice(choice: unknown): unknown {
     : choice;
 }
 
-function echoReasoning(body: JsonObject): ResponseEcho["reasoning"] {
-  const reasoning = optionalObject(body, "reasoning", "");
+function echoReasoning(body: PlacedObject) {
+  const reasoning = body.optionalObject("reasoning");
   if (reasoning === undefined) return null;
   return {
-    effort: optionalString(reasoning, "effort", "reasoning") ?? null,
-    summary: optionalString(reasoning, "summary", "reasoning") ?? null,
+    effort: reasoning.optionalString("effort") ?? null,
+    summary: reasoning.optionalString("summary") ?? null,
   };
 }

@@ -1,38 +1,7 @@
-import type { JsonObject } from "@roomhub/protocol";
-import {
-  isAbsent,
-  noCounterpart,
-  objectAt,
-  optionalBoolean,
-  optionalObject,
-  optionalString,
-  quoted,
-  requiredString,
-} from "../../translation/read-field.ts";
-
-type TextFormat =
-  | { type: "text" }
-  | { type: "json_object" }
-  | {
-      type: "json_schema";
-      name: string;
-      description: string | undefined;
-      schema: JsonObject;
-      strict: boolean | undefined;
-    };
-
-interface TextSettings {
-  format: TextFormat;
-  verbosity: string | undefined;
-}
-
-interface ChatTextSettings {
-  response_format: object | undefined;
-  verbosity: string | undefined;
-}
+import { noCounterpart, type PlacedObject, quoted } from "../../translation/placed-object.ts";
 
 /** `text` of a Responses request in chat's words: `response_format` and `verbosity`. Plain text is chat's default. */
-export function translateText(body: JsonObject): ChatTextSettings {
+export function translateText(body: PlacedObject) {
   const { format, verbosity } = readText(body);
   switch (format.type) {
     case "text":
@@ -47,7 +16,7 @@ export function translateText(body: JsonObject): ChatTextSettings {
 }
 
 /** `text` as a response object repeats it, every required key present. */
-export function echoText(body: JsonObject): object {
+export function echoText(body: PlacedObject): object {
   const { format, verbosity } = readText(body);
   const preference = verbosity === undefined ? {} : { verbosity };
   if (format.type !== "json_schema") return { format, ...preference };
@@ -55,32 +24,31 @@ export function echoText(body: JsonObject): object {
   return { format: { ...format, description, strict }, ...preference };
 }
 
-function readText(body: JsonObject): TextSettings {
-  const text = optionalObject(body, "text", "") ?? {};
-  return { format: readFormat(text), verbosity: optionalString(text, "verbosity", "text") };
+function readText(body: PlacedObject) {
+  const text = body.objectOrEmpty("text");
+  return { format: readFormat(text), verbosity: text.optionalString("verbosity") };
 }
 
-function readFormat(text: JsonObject): TextFormat {
-  if (isAbsent(text["format"])) return { type: "text" };
-  const path = "text.format";
-  const format = objectAt(text["format"], path);
-  const type = requiredString(format, "type", path);
+function readFormat(text: PlacedObject) {
+  const format = text.optionalObject("format");
+  if (format === undefined) return { type: "text" } as const;
+  const type = format.string("type");
   switch (type) {
     case "text":
     case "json_object":
-      return { type };
+      return { type } as const;
     case "json_schema":
       return {
         type,
-        name: requiredString(format, "name", path),
-        description: optionalString(format, "description", path),
-        schema: objectAt(format["schema"], `${path}.schema`),
-        strict: optionalBoolean(format, "strict", path),
-      };
+        name: format.string("name"),
+        description: format.optionalString("description"),
+        schema: format.object("schema").value,
+        strict: format.optionalBoolean("strict"),
+      } as const;
     default:
       throw noCounterpart(
         `Text in the format ${quoted(type)}`,
-        `${path}.type`,
+        format.pathTo("type"),
         "Use text, json_object or json_schema.",
       );
   }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "@roomhub/protocol";
+import { isObject } from "@roomhub/protocol";
 import {
   type ChosenTools,
   type DeclaredTool,
@@ -8,16 +8,11 @@ import {
 import {
   isAbsent,
   noCounterpart,
-  objectAt,
-  optionalArray,
-  optionalBoolean,
-  optionalObject,
-  optionalString,
+  PlacedObject,
   quoted,
-  requiredString,
   UntranslatableError,
   wrongType,
-} from "../../translation/read-field.ts";
+} from "../../translation/placed-object.ts";
 import type { ToolName, ToolNaming } from "../../translation/tool-naming.ts";
 
 interface Namespace {
@@ -45,10 +40,10 @@ const freeText = {
  * @param naming - learns the chat name of every declared tool, allowed this time or not
  * @throws UntranslatableError
  */
-export function readTools(body: JsonObject, naming: ToolNaming): ChosenTools {
-  const declared = readEntries(optionalArray(body, "tools", "") ?? [], "tools", undefined, naming);
-  const chosen = choose(body, declared);
-  return { ...chosen, isParallel: optionalBoolean(body, "parallel_tool_calls", "") };
+export function readTools(body: PlacedObject, naming: ToolNaming): ChosenTools {
+  const declared = readEntries(body, undefined, naming);
+  const chosen = choose(body.value["tool_choice"], declared);
+  return { ...chosen, isParallel: body.optionalBoolean("parallel_tool_calls") };
 }
 
 /**
@@ -58,64 +53,58 @@ export function readTools(body: JsonObject, naming: ToolNaming): ChosenTools {
  * nothing of the conversation is lost. {@link choose} refuses a request that demands one.
  */
 function readEntries(
-  entries: readonly unknown[],
-  path: string,
+  within: PlacedObject,
   namespace: Namespace | undefined,
   naming: ToolNaming,
 ): DeclaredTool[] {
-  return entries.flatMap((entry, index) => {
-    const toolPath = `${path}[${index}]`;
-    const tool = objectAt(entry, toolPath);
-    switch (requiredString(tool, "type", toolPath)) {
+  const read = (tool: PlacedObject): DeclaredTool[] => {
+    switch (tool.string("type")) {
       case "function":
-        return [readFunction(tool, toolPath, namespace, naming)];
+        return [readFunction(tool, namespace, naming)];
       case "custom":
-        return [readCustom(tool, toolPath, namespace, naming)];
+        return [readCustom(tool, namespace, naming)];
       case "namespace":
         // Namespaces do not nest.
-        return namespace === undefined ? readNamespace(tool, toolPath, naming) : [];
+        return namespace === undefined ? readNamespace(tool, naming) : [];
       default:
         return [];
     }
-  });
+  };
+  return within.each("tools", read).flat();
 }
 
-function readNamespace(tool: JsonObject, path: string, naming: ToolNaming): DeclaredTool[] {
-  const namespace = {
-    name: requiredString(tool, "name", path),
-    description: optionalString(tool, "description", path),
-  };
+function readNamespace(tool: PlacedObject, naming: ToolNaming): DeclaredTool[] {
+  const namespace = { name: tool.string("name"), description: tool.optionalString("description") };
   if (namespace.name.length > maxNamespaceLength) {
-    const message = `${path}.name is longer than ${maxNamespaceLength} characters. Shorten it.`;
-    throw new UntranslatableError(message, `${path}.name`);
+    const path = tool.pathTo("name");
+    const message = `${path} is longer than ${maxNamespaceLength} characters. Shorten it.`;
+    throw new UntranslatableError(message, path);
   }
-  return readEntries(optionalArray(tool, "tools", path) ?? [], `${path}.tools`, namespace, naming);
+  return readEntries(tool, namespace, naming);
 }
 
 function readFunction(
-  tool: JsonObject,
-  path: string,
+  tool: PlacedObject,
   namespace: Namespace | undefined,
   naming: ToolNaming,
 ): DeclaredTool {
-  const name = requiredString(tool, "name", path);
+  const name = tool.string("name");
   return {
     ...named({ kind: "function", name, namespace: namespace?.name }, naming),
-    description: optionalString(tool, "description", path),
-    parameters: optionalObject(tool, "parameters", path) ?? noParameters,
-    strict: optionalBoolean(tool, "strict", path),
+    description: tool.optionalString("description"),
+    parameters: tool.optionalObject("parameters")?.value ?? noParameters,
+    strict: tool.optionalBoolean("strict"),
     namespaceDescription: namespace?.description,
   };
 }
 
 function readCustom(
-  tool: JsonObject,
-  path: string,
+  tool: PlacedObject,
   namespace: Namespace | undefined,
   naming: ToolNaming,
 ): DeclaredTool {
-  const name = requiredString(tool, "name", path);
-  const description = [optionalString(tool, "description", path), grammarOf(tool, path)]
+  const name = tool.string("name");
+  const description = [tool.optionalString("description"), grammarOf(tool)]
     .filter((text) => text !== undefined)
     .join("\n\n");
   return {
@@ -128,12 +117,10 @@ function readCustom(
 }
 
 /** Chat cannot enforce a grammar, so the model is instructed to keep to it. */
-function grammarOf(tool: JsonObject, path: string): string | undefined {
-  const formatPath = `${path}.format`;
-  const format = optionalObject(tool, "format", path);
-  if (format === undefined || format["type"] !== "grammar") return undefined;
-  const syntax = requiredString(format, "syntax", formatPath);
-  const definition = requiredString(format, "definition", formatPath);
+function grammarOf(tool: PlacedObject): string | undefined {
+  const format = tool.optionalObject("format");
+  if (format?.value["type"] !== "grammar") return undefined;
+  const [syntax, definition] = [format.string("syntax"), format.string("definition")];
   return `The input must match this ${syntax} grammar:\n${definition}`;
 }
 
@@ -143,14 +130,14 @@ function grammarOf(tool: JsonObject, path: string): string | undefined {
  * @param declared - the tools that exist in chat
  * @throws UntranslatableError for a forced tool that is hosted or was not declared, and for unknown modes
  */
-function choose(body: JsonObject, declared: readonly DeclaredTool[]): ChosenTools {
-  const choice = body["tool_choice"];
-  if (isAbsent(choice)) return { tools: declared, choice: undefined };
-  if (typeof choice === "string") {
-    return { tools: declared, choice: checkMode(choice, declared, "tool_choice") };
+function choose(given: unknown, declared: readonly DeclaredTool[]): ChosenTools {
+  if (isAbsent(given)) return { tools: declared, choice: undefined };
+  if (typeof given === "string") {
+    return { tools: declared, choice: checkMode(given, declared, "tool_choice") };
   }
-  if (!isObject(choice)) throw wrongType("tool_choice", "a string or an object");
-  const type = requiredString(choice, "type", "tool_choice");
+  if (!isObject(given)) throw wrongType("tool_choice", "a string or an object");
+  const choice = new PlacedObject(given, "tool_choice");
+  const type = choice.string("type");
   switch (type) {
     case "allowed_tools":
       return allowTools(choice, declared);
@@ -160,7 +147,7 @@ function choose(body: JsonObject, declared: readonly DeclaredTool[]): ChosenTool
     default:
       throw noCounterpart(
         `Forcing a tool of type ${quoted(type)}`,
-        "tool_choice.type",
+        choice.pathTo("type"),
         "Choose a function or leave tool_choice out.",
       );
   }
@@ -183,35 +170,31 @@ function checkMode(mode: string, tools: readonly DeclaredTool[], path: string) {
 }
 
 /** Chat servers know no `allowed_tools`: the model is offered no others. */
-function allowTools(choice: JsonObject, declared: readonly DeclaredTool[]): ChosenTools {
+function allowTools(choice: PlacedObject, declared: readonly DeclaredTool[]): ChosenTools {
   const isAllowed = readAllowed(choice);
   const tools = declared.filter(({ tool }) => isAllowed(tool));
-  const mode = optionalString(choice, "mode", "tool_choice") ?? "auto";
+  const mode = choice.optionalString("mode") ?? "auto";
   return { tools, choice: checkMode(mode, tools, "tool_choice.mode") };
 }
 
 /** An entry names a tool, with its namespace or without, or a whole namespace. */
-function readAllowed(choice: JsonObject): (tool: ToolName) => boolean {
-  const path = "tool_choice.tools";
-  const entries = optionalArray(choice, "tools", "tool_choice");
-  if (entries === undefined) throw wrongType(path, "an array");
+function readAllowed(choice: PlacedObject): (tool: ToolName) => boolean {
+  if (!choice.has("tools")) throw wrongType(choice.pathTo("tools"), "an array");
   const bare = {
     function: new Set<string>(),
     custom: new Set<string>(),
     namespace: new Set<string>(),
   };
   const qualified = new Set<string>();
-  for (const [index, entry] of entries.entries()) {
-    const entryPath = `${path}[${index}]`;
-    const reference = objectAt(entry, entryPath);
-    const type = requiredString(reference, "type", entryPath);
+  choice.each("tools", (reference) => {
+    const type = reference.string("type");
     // Hosted tools are left out, as in `tools`.
-    if (type !== "function" && type !== "custom" && type !== "namespace") continue;
-    const name = requiredString(reference, "name", entryPath);
-    const namespace = optionalString(reference, "namespace", entryPath);
+    if (type !== "function" && type !== "custom" && type !== "namespace") return;
+    const name = reference.string("name");
+    const namespace = reference.optionalString("namespace");
     if (namespace === undefined) bare[type].add(name);
     else qualified.add(keyOf(type, namespace, name));
-  }
+  });
   return ({ kind, namespace, name }) =>
     bare[kind].has(name) ||
     (namespace !== undefined &&
@@ -223,10 +206,9 @@ function keyOf(type: string, namespace: string, name: string): string {
 }
 
 /** Without a namespace, a tool outside namespaces is preferred to one of that name inside. */
-function forceTool(choice: JsonObject, declared: readonly DeclaredTool[]): ChosenTools["choice"] {
-  const type = requiredString(choice, "type", "tool_choice");
-  const name = requiredString(choice, "name", "tool_choice");
-  const namespace = optionalString(choice, "namespace", "tool_choice");
+function forceTool(choice: PlacedObject, declared: readonly DeclaredTool[]): ChosenTools["choice"] {
+  const [type, name] = [choice.string("type"), choice.string("name")];
+  const namespace = choice.optionalString("namespace");
   const named = declared.filter(({ tool }) => tool.kind === type && tool.name === name);
   const exact = named.find(({ tool }) => tool.namespace === namespace);
   const found = namespace === undefined ? (exact ?? named[0]) : exact;

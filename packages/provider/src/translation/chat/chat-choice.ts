@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parseJson } from "@roomhub/protocol";
-import { fieldsOf, textOf } from "./provider-field.ts";
-import { isAbsent } from "../read-field.ts";
+import { fieldsOf, textOf, tokenCount } from "./provider-field.ts";
+import { isAbsent } from "../placed-object.ts";
 import type { ReasoningField } from "./chat-message.ts";
 
 /** The content of one chunk of a chat stream, or of a whole message. Empty strings and lists for nothing. */
@@ -79,6 +79,43 @@ function choiceOf(
     model: textOf(whole["model"]) || undefined,
     usage: whole["usage"],
     timings: whole["timings"],
+  };
+}
+
+/** What a finish reason says of a response; any other is an ordinary end. */
+const endings: ReadonlyMap<string | undefined, "cut" | "filtered" | "failed"> = new Map([
+  ["length", "cut"],
+  ["max_tokens", "cut"],
+  // Mistral, at the end of the context window
+  ["model_length", "cut"],
+  ["content_filter", "filtered"],
+  // Mistral and OpenRouter: an incomplete response
+  ["error", "failed"],
+  // SGLang and vLLM, when an operator there stopped it
+  ["abort", "failed"],
+  // DeepSeek, when it lacks resources
+  ["insufficient_system_resource", "failed"],
+]);
+
+/** @param finishReason - undefined when the provider gave none and reported that it is done */
+export function endingOf(finishReason: string | undefined) {
+  return endings.get(finishReason);
+}
+
+/** A chat `usage`, and what llama.cpp's `timings` count. */
+export function readChatUsage(usage: unknown, timings?: unknown) {
+  const counts = fieldsOf(usage);
+  const own = fieldsOf(timings);
+  return {
+    prompt: tokenCount(counts["prompt_tokens"]),
+    cached:
+      tokenCount(fieldsOf(counts["prompt_tokens_details"])["cached_tokens"]) ??
+      tokenCount(own["cache_n"]) ??
+      0,
+    coldPrompt: tokenCount(own["prompt_n"]),
+    completion: tokenCount(counts["completion_tokens"]) ?? tokenCount(own["predicted_n"]),
+    reasoning: tokenCount(fieldsOf(counts["completion_tokens_details"])["reasoning_tokens"]) ?? 0,
+    total: tokenCount(counts["total_tokens"]),
   };
 }
 
