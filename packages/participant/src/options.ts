@@ -111,13 +111,12 @@ export interface FunctionParticipantOptions extends Omit<
 }
 
 /** The validated options with all defaults. */
-export interface Settings {
-  hubUrl: string;
-  room: string;
+export interface Settings extends Pick<
+  ParticipantOptions,
+  "hubUrl" | "room" | "nextId" | "key" | "budgetFolder" | "onNotice"
+> {
   /** its id changes at the first join, see `nextId` */
   joinRequest: JoinRequest;
-  nextId: ((takenId: string) => string) | undefined;
-  key: string | undefined;
   baseUrl: string;
   /** undefined when the endpoint is called */
   serve: ServeFunction | undefined;
@@ -131,14 +130,12 @@ export interface Settings {
   maxStreams: number;
   /** undefined when nothing is limited */
   budget: BudgetRules | undefined;
-  budgetFolder: string | undefined;
   timing: ParticipantTiming;
   world: World;
   mask: TunnelMask;
   env: ProxyEnvironment;
   /** the hub, where its URL has a pin */
   pinned: PinnedHub | undefined;
-  onNotice: ((notice: ParticipantNotice) => void) | undefined;
   onClientKey: (clientKey: string) => void;
   isMetered: boolean | (() => boolean);
   countsTokens: boolean;
@@ -155,52 +152,39 @@ function readEndpointOptions(
   serve: ServeFunction | undefined,
 ): Settings {
   const { id, nickname, model, endpoint, password, specs, config, capabilities } = options;
-  const { world = systemWorld } = options;
+  const { machineSecret, context, batches, world = systemWorld } = options;
+  const { hubUrl, nextId, key, budgetFolder, onNotice } = options;
   const checked = checkEndpoint(endpoint);
   if (!checked.ok)
     throw new ParticipantError("invalid_endpoint", `The endpoint ${checked.reason}.`);
   const authHeaders = readHeaders(options.authHeaders);
   return {
-    ...{ hubUrl: options.hubUrl, pinned: pinnedHubOf(options.hubUrl) },
+    ...{ hubUrl, nextId, key, budgetFolder, onNotice, world, serve, authHeaders },
+    pinned: pinnedHubOf(hubUrl),
     room: normaliseRoomCode(options.room),
     joinRequest: {
-      id,
-      nickname,
-      model,
-      endpoint,
-      password,
-      specs,
-      config,
-      capabilities,
-      machineSecret: options.machineSecret,
+      ...{ id, nickname, model, endpoint, password, specs, config, capabilities, machineSecret },
       agentId: options.agentId ?? world.randomUUID(),
-      ...(options.context === undefined ? {} : { context: options.context }),
+      ...(context === undefined ? {} : { context }),
       ...(options.ownFirst === true ? { ownFirst: true } : {}),
       ...(options.standIn === true ? { standIn: true } : {}),
       ...(options.only === undefined ? {} : { only: [...options.only] }),
-      ...(options.batches === undefined ? {} : { batches: options.batches }),
+      ...(batches === undefined ? {} : { batches }),
       ...(options.authHeaders === undefined ? {} : { authHeaders }),
       transport: "tunnel",
     },
-    nextId: options.nextId,
-    key: options.key,
     baseUrl: checked.baseUrl,
-    serve,
     // Functions share no slots, though they share an endpoint's name.
     endpointSlots: (serve === undefined ? options.endpointSlots : undefined) ?? new EndpointSlots(),
     mayFollowModel: options.followModel ?? false,
     isModelListed: options.isModelListed ?? false,
     localHeaders: readHeaders(options.headers),
-    authHeaders,
     capabilities: textsOf(capabilities ?? {}),
     maxStreams: streamsFor(config?.maxConcurrency),
     budget: readBudget(options.budget),
-    budgetFolder: options.budgetFolder,
     timing: { ...defaultTiming, ...options.timing },
-    world,
     mask: options.tunnelMask ?? "auto",
     env: options.env ?? process.env,
-    onNotice: options.onNotice,
     onClientKey(clientKey) {
       try {
         options.onClientKey?.(clientKey);
