@@ -14,7 +14,7 @@ import type { Arrival, RoomPlaces } from "./hops/arrival.ts";
 import { withRoom } from "./hops/with-room.ts";
 import { serveHandout } from "./handed-out.ts";
 import { serveEvents } from "./handlers/events.ts";
-import { serveInference } from "./handlers/inference.ts";
+import { type RelayedRequest, serveInference } from "./handlers/inference.ts";
 import { serveStoredResponse } from "./handlers/stored-response.ts";
 import { comeBack, Handshakes, noCluster } from "./handshakes.ts";
 import { notFound } from "./handlers/not-found.ts";
@@ -22,17 +22,9 @@ import { sendErrorPage, prefersHtml, servePage } from "./pages/serve-page.ts";
 import { OpenApiDocument } from "./handlers/openapi.ts";
 import type { ParseFailures } from "./parse-failures.ts";
 import { admitTo, checkRequest } from "./request-gate.ts";
-import type { JsonRoute, Route } from "./route.ts";
+import type { Admitted, JsonRoute, RelayRoute, Route } from "./route.ts";
 import { createRouter, pathOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
-
-/** A request that the gate let pass. */
-interface Admitted {
-  requestId: string;
-  match: RouteMatch | undefined;
-  access: Access | undefined;
-  refuse: (error: unknown) => void;
-}
 
 /** One table for all fronts of a process: it never changes. */
 const router = createRouter(ROUTES);
@@ -67,43 +59,28 @@ export class Front {
       // The other hub has checked a piped request.
       if (piped === undefined) checkRequest(request, this.#deps);
       const match = this.#match(request, response);
-      const serve = () => this.#serve(request, response, requestId, match, refuse);
+      const serve = () => this.#serve({ request, response, requestId, refuse }, match);
       const code = match?.params["code"];
-      if (code === undefined || this.#deps.cluster === undefined) serve();
-      else
-        this.#findRoom(
-          { ...arrivalOf(match?.route), code, requestId, serve, refuse },
-          request,
-          response,
-        );
+      if (code === undefined || this.#deps.cluster === undefined) return serve();
+      // In a cluster, another hub may have just created the room, or be its home.
+      const target = { ...arrivalOf(match?.route), code, requestId, serve, refuse };
+      const { places } = this.#deps;
+      withRoom(this.#deps, target, (found) => places?.request(found, request, response));
     } catch (thrown) {
       refuse(thrown);
     }
   }
 
-  /** In a cluster, another hub may have just created the room, or be its home. */
-  #findRoom(target: Arrival, request: IncomingMessage, response: ServerResponse): void {
-    withRoom(this.#deps, target, (found) => this.#deps.places?.request(found, request, response));
-  }
-
-  #serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    requestId: string,
-    match: RouteMatch | undefined,
-    refuse: (error: unknown) => void,
-  ): void {
+  #serve(arrived: Omit<Admitted, "access">, match: RouteMatch | undefined): void {
+    const { request, response, refuse } = arrived;
     try {
-      const access = this.#admit(request, match);
-      if (readsBody(match) || !hasBody(request)) {
-        this.#route(request, response, { requestId, match, access, refuse });
-        return;
-      }
+      const admitted = { ...arrived, access: this.#admit(request, match) };
+      if (readsBody(match) || !hasBody(request)) return this.#route(admitted, match);
       const { world, limits } = this.#deps;
       skipBody(world, request, response, managementBodyLimits(limits), (error) => {
         if (error !== undefined) return refuse(error);
         try {
-          this.#route(request, response, { requestId, match, access, refuse });
+          this.#route(admitted, match);
         } catch (thrown) {
           refuse(thrown);
         }
@@ -143,11 +120,8 @@ export class Front {
     return isPage ? undefined : admitTo(this.#deps, match, request);
   }
 
-  #route(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { requestId, match, access, refuse }: Admitted,
-  ): void {
+  #route(admitted: Admitted, match: RouteMatch | undefined): void {
+    const { request, response, requestId } = admitted;
     if (match === undefined) {
       setCommonHeaders(response, requestId, "openai");
       answerPreflight(request, response);
@@ -155,61 +129,48 @@ export class Front {
     }
     const { route } = match;
     const { places } = this.#deps;
-    const onMoved = places && moverOf(places, { route, requestId, refuse }, request, response);
+    const onMoved = places && moverOf(places, route, admitted);
     if (route.kind === "inference" || route.kind === "stored-response") {
-      this.#relay(request, response, { requestId, match, access, refuse }, onMoved);
-      return;
+      return this.#relay(admitted, { ...match, route }, onMoved);
     }
     if (route.kind === "json" && !isPageWanted(route, request)) {
-      new JsonCall(
-        request,
-        response,
-        { requestId, match, access, route, refuse, onMoved },
-        this.#deps,
-      ).begin();
-      return;
+      return new JsonCall({ ...admitted, match, route, onMoved }, this.#deps).begin();
     }
     setCommonHeaders(response, requestId, "openai");
-    this.#serveHere(request, response, { match, access, refuse });
+    this.#serveHere(admitted, match);
   }
 
   /** Serves what a participant responds to. The head is written in one go, see {@link headPairs}. */
   #relay(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { requestId, match: { route, params }, access, refuse }: Admitted & { match: RouteMatch },
+    admitted: Admitted,
+    { route, params }: RouteMatch & { route: RelayRoute },
     onMoved: MoveRequest | undefined,
   ): void {
+    const { request, response } = admitted;
     this.#refuseWhileDraining(response);
     const code = params["code"] ?? "";
-    const source = this.#deps.peers.sourceOf(request);
-    const { piped, places } = this.#deps;
-    const delivery = piped?.deliveryOf(request);
-    const ageMs = piped?.factsOf(request).ageMs ?? 0;
+    const { peers, piped, places } = this.#deps;
+    const relayed: RelayedRequest = {
+      ...admitted,
+      ...{ code, source: peers.sourceOf(request), onMoved },
+      delivery: piped?.deliveryOf(request),
+      ageMs: piped?.factsOf(request).ageMs ?? 0,
+    };
     if (route.kind === "inference") {
-      const { surface } = route;
       places?.entered(code, request);
-      const input = { requestId, code, access, surface, source, delivery, ageMs, onMoved };
-      serveInference(request, response, input, this.#deps, refuse);
-    }
-    if (route.kind === "stored-response") {
-      const { method, suffix } = route;
-      const responseId = params["responseId"] ?? "";
-      const facts = { requestId, code, access, responseId, method, suffix, source, delivery };
-      const input = { ...facts, ageMs, onMoved };
-      serveStoredResponse(request, response, input, this.#deps);
+      serveInference({ ...relayed, surface: route.surface }, this.#deps);
+    } else {
+      serveStoredResponse(relayed, route, params["responseId"] ?? "", this.#deps);
     }
   }
 
   /** Serves what the hub responds to itself. */
-  #serveHere(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { match, access, refuse }: Omit<Admitted, "requestId"> & { match: RouteMatch },
-  ): void {
+  #serveHere({ request, response, access, refuse }: Admitted, match: RouteMatch): void {
     const { route, params } = match;
     switch (route.kind) {
       case "page":
+      case "json":
+        if (route.page === undefined) throw new Error(`${route.path} has no page`);
         servePage(request, response, route.page, match, this.#deps).catch(refuse);
         return;
       case "program":
@@ -217,33 +178,16 @@ export class Front {
       case "monitor":
         serveHandout(request, response, match, this.#deps.handedOut).catch(refuse);
         return;
-      case "json":
-        if (route.page === undefined) throw new Error(`${route.path} has no page`);
-        servePage(request, response, route.page, match, this.#deps).catch(refuse);
-        return;
-      case "events":
-        serveEvents(
-          request,
-          response,
-          { code: params["code"], access, spelling: route.spelling },
-          this.#deps,
-        );
-        return;
+      case "events": {
+        const input = { code: params["code"], access, spelling: route.spelling };
+        return serveEvents(request, response, input, this.#deps);
+      }
       case "openapi":
-        this.#openApi.serve(request, response);
-        return;
+        return this.#openApi.serve(request, response);
       case "responses-socket":
-        response.setHeader("upgrade", "websocket");
-        throw new HubError(
-          "upgrade_required",
-          "GET opens a WebSocket here; send requests with POST.",
-        );
+        throw upgradeRequired(response, "GET opens a WebSocket here; send requests with POST.");
       case "tunnel":
-        response.setHeader("upgrade", "websocket");
-        throw new HubError(
-          "upgrade_required",
-          "A tunnel is a WebSocket; see docs/reference/tunnel.md.",
-        );
+        throw upgradeRequired(response, "A tunnel is a WebSocket; see docs/reference/tunnel.md.");
       case "hop":
         if (this.#deps.cluster === undefined) throw noCluster();
         throw new HubError("upgrade_required", "Only hubs of this hub's cluster connect here.");
@@ -337,16 +281,18 @@ function arrivalOf(route: Route | undefined): Pick<Arrival, "surface" | "isLasti
 }
 
 /** Sends a request on to the next home of its room. */
-function moverOf(
-  places: RoomPlaces,
-  { route, ...target }: Pick<Arrival, "requestId" | "refuse"> & { route: Route },
-  request: IncomingMessage,
-  response: ServerResponse,
-): MoveRequest {
+function moverOf(places: RoomPlaces, route: Route, admitted: Admitted): MoveRequest {
+  const { request, response, requestId, refuse } = admitted;
   return (code, read) => {
-    const serve = () => target.refuse(new Error("a request that was read is read again"));
-    places.again({ ...arrivalOf(route), ...target, code, serve }, request, response, read);
+    const serve = () => refuse(new Error("a request that was read is read again"));
+    const target = { ...arrivalOf(route), requestId, refuse, code, serve };
+    places.again(target, request, response, read);
   };
+}
+
+function upgradeRequired(response: ServerResponse, message: string): HubError {
+  response.setHeader("upgrade", "websocket");
+  return new HubError("upgrade_required", message);
 }
 
 function isPageWanted({ page }: JsonRoute, { headers }: IncomingMessage): boolean {

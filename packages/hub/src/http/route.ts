@@ -5,10 +5,20 @@ import type {
   RequestSchemas,
   Surface,
 } from "@roomhub/protocol";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestListDeps } from "../inference/in-flight.ts";
-import type { Need, OperationContext, Peer } from "../operations/context.ts";
+import type { Access, Need, OperationContext, Peer } from "../operations/context.ts";
 import type { RoomsElsewhere } from "./hops/rooms-elsewhere.ts";
-import type { StoredResponseMethod } from "./handlers/stored-response.ts";
+
+/** A request that the gate let pass, and where its response goes. */
+export interface Admitted {
+  request: IncomingMessage;
+  response: ServerResponse;
+  requestId: string;
+  /** undefined where there is no such room */
+  access: Access | undefined;
+  refuse: (error: unknown) => void;
+}
 
 /** A request as a JSON handler gets it. */
 export interface RouteRequest {
@@ -83,7 +93,13 @@ export type PageName = "hub" | "room" | "watch";
 /** A row that is served as JSON. */
 export type JsonRoute = Extract<Route, { kind: "json" }>;
 
+/** A row that participants serve. */
+export type RelayRoute = Extract<Route, { kind: "inference" | "stored-response" }>;
+
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
+
+/** The methods that a stored response takes. Contract §4. */
+export type StoredResponseMethod = Exclude<HttpMethod, "PUT">;
 
 /**
  * One row of the surface. `:name` is a parameter. `needs`: what a closed room requires, judged by the head alone.

@@ -39,14 +39,19 @@ import {
   postRoom,
 } from "./handlers/rooms.ts";
 import type { Need } from "../operations/context.ts";
-import type { HttpMethod, JsonHandler, Route } from "./route.ts";
+import type { HttpMethod, JsonHandler, JsonRoute, Route, StoredResponseMethod } from "./route.ts";
 
-function json(method: HttpMethod, path: string, needs: Need, handle: JsonHandler): Route {
+function json(method: HttpMethod, path: string, needs: Need, handle: JsonHandler): JsonRoute {
   return { kind: "json", method, path, needs, hasBody: false, handle };
 }
 
 function jsonWithBody(method: HttpMethod, path: string, needs: Need, handle: JsonHandler): Route {
-  return { kind: "json", method, path, needs, hasBody: true, handle };
+  return { ...json(method, path, needs, handle), hasBody: true };
+}
+
+/** A row in both families. Contract §1. */
+function both(row: Route): Route[] {
+  return [row, { ...row, path: `/v1${row.path}` }];
 }
 
 function inference(base: string): Route[] {
@@ -64,33 +69,26 @@ function inference(base: string): Route[] {
 
 /** Contract §4: stored responses, requested from the participant that created them. */
 function storedResponses(base: string): Route[] {
-  const one = `${base}/responses/:responseId`;
+  const row = (method: StoredResponseMethod, suffix: string): Route => {
+    const path = `${base}/responses/:responseId${suffix}`;
+    return { kind: "stored-response", method, path, needs: "infer", suffix };
+  };
+  return [row("GET", ""), row("DELETE", ""), row("POST", "/cancel"), row("GET", "/input_items")];
+}
+
+/** Event names have colons on room-scoped paths, dots on management paths. */
+function events(path: string, needs: Need): Route[] {
+  const row = { kind: "events", method: "GET", needs } as const;
   return [
-    { kind: "stored-response", method: "GET", path: one, needs: "infer", suffix: "" },
-    { kind: "stored-response", method: "DELETE", path: one, needs: "infer", suffix: "" },
-    {
-      kind: "stored-response",
-      method: "POST",
-      path: `${one}/cancel`,
-      needs: "infer",
-      suffix: "/cancel",
-    },
-    {
-      kind: "stored-response",
-      method: "GET",
-      path: `${one}/input_items`,
-      needs: "infer",
-      suffix: "/input_items",
-    },
+    { ...row, path, spelling: "colon" },
+    { ...row, path: `/v1${path}`, spelling: "dot" },
   ];
 }
 
 /** The whole surface. Interface §4, contract §1: both families end in the same operations. */
 export const ROUTES: readonly Route[] = [
-  json("GET", "/health", "none", getHealth),
-  json("GET", "/v1/health", "none", getHealth),
-  { kind: "openapi", method: "GET", path: "/openapi.json", needs: "none" },
-  { kind: "openapi", method: "GET", path: "/v1/openapi.json", needs: "none" },
+  ...both(json("GET", "/health", "none", getHealth)),
+  ...both({ kind: "openapi", method: "GET", path: "/openapi.json", needs: "none" }),
 
   { kind: "page", method: "GET", path: "/", needs: "none", page: "hub" },
   { kind: "program", method: "GET", path: "/roomhub.tgz", needs: "none" },
@@ -99,19 +97,9 @@ export const ROUTES: readonly Route[] = [
   { kind: "monitor", method: "GET", path: "/monitor", needs: "none" },
   { kind: "monitor", method: "GET", path: "/monitor/*", needs: "none" },
 
-  jsonWithBody("POST", "/rooms", "none", postRoom),
-  jsonWithBody("POST", "/v1/rooms", "none", postRoom),
-  json("GET", "/rooms", "none", listRooms),
-  json("GET", "/v1/rooms", "none", listRooms),
-  {
-    kind: "json",
-    method: "GET",
-    path: "/rooms/:code",
-    needs: "any",
-    hasBody: false,
-    handle: getRoom,
-    page: "room",
-  },
+  ...both(jsonWithBody("POST", "/rooms", "none", postRoom)),
+  ...both(json("GET", "/rooms", "none", listRooms)),
+  { ...json("GET", "/rooms/:code", "any", getRoom), page: "room" },
   json("GET", "/v1/rooms/:code", "any", getRoom),
   { kind: "page", method: "GET", path: "/rooms/:code/watch", needs: "none", page: "watch" },
 
@@ -120,8 +108,7 @@ export const ROUTES: readonly Route[] = [
   jsonWithBody("PUT", "/v1/rooms/:code/participants/:id/features", "change", putFeatures),
   json("DELETE", "/rooms/:code/leave/:id", "share", deleteParticipant),
   json("DELETE", "/v1/rooms/:code/participants/:id", "share", deleteParticipant),
-  json("GET", "/rooms/:code/participants", "any", listParticipants),
-  json("GET", "/v1/rooms/:code/participants", "any", listParticipants),
+  ...both(json("GET", "/rooms/:code/participants", "any", listParticipants)),
   json("GET", "/v1/rooms/:code/participants/:id", "any", getParticipant),
   jsonWithBody("POST", "/rooms/:code/health", "share", postHeartbeat),
   json("POST", "/v1/rooms/:code/participants/:id/heartbeat", "share", postParticipantHeartbeat),
@@ -134,57 +121,30 @@ export const ROUTES: readonly Route[] = [
   json("GET", "/v1/cluster/hubs", "none", listHubs),
   { kind: "hop", method: "GET", path: "/v1/cluster/hop", needs: "none" },
 
-  { kind: "events", method: "GET", path: "/rooms/:code/events", needs: "watch", spelling: "colon" },
-  {
-    kind: "events",
-    method: "GET",
-    path: "/v1/rooms/:code/events",
-    needs: "watch",
-    spelling: "dot",
-  },
-  { kind: "events", method: "GET", path: "/events", needs: "none", spelling: "colon" },
-  { kind: "events", method: "GET", path: "/v1/events", needs: "none", spelling: "dot" },
+  ...events("/rooms/:code/events", "watch"),
+  ...events("/events", "none"),
 
-  json("GET", "/rooms/:code/requests", "watch", listRequests),
-  json("GET", "/v1/rooms/:code/requests", "watch", listRequests),
-  json("GET", "/rooms/:code/route", "use", getRoute),
-  json("GET", "/v1/rooms/:code/route", "use", getRoute),
+  ...both(json("GET", "/rooms/:code/requests", "watch", listRequests)),
+  ...both(json("GET", "/rooms/:code/route", "use", getRoute)),
 
-  json("GET", "/rooms/:code/aliases", "any", listAliases),
-  json("GET", "/v1/rooms/:code/aliases", "any", listAliases),
-  jsonWithBody("POST", "/rooms/:code/aliases", "change", postAlias),
-  jsonWithBody("POST", "/v1/rooms/:code/aliases", "change", postAlias),
-  json("DELETE", "/rooms/:code/aliases", "change", deleteAlias),
-  json("DELETE", "/v1/rooms/:code/aliases", "change", deleteAlias),
+  ...both(json("GET", "/rooms/:code/aliases", "any", listAliases)),
+  ...both(jsonWithBody("POST", "/rooms/:code/aliases", "change", postAlias)),
+  ...both(json("DELETE", "/rooms/:code/aliases", "change", deleteAlias)),
 
-  jsonWithBody("PUT", "/rooms/:code", "host", putRoom),
-  jsonWithBody("PUT", "/v1/rooms/:code", "host", putRoom),
-  json("DELETE", "/rooms/:code", "host", deleteRoom),
-  json("DELETE", "/v1/rooms/:code", "host", deleteRoom),
-  json("POST", "/rooms/:code/participants/:id/kick", "host", postKick),
-  json("POST", "/v1/rooms/:code/participants/:id/kick", "host", postKick),
-  json("GET", "/rooms/:code/bans", "host", listBans),
-  json("GET", "/v1/rooms/:code/bans", "host", listBans),
-  json("DELETE", "/rooms/:code/bans/:id", "host", deleteBan),
-  json("DELETE", "/v1/rooms/:code/bans/:id", "host", deleteBan),
-  json("GET", "/rooms/:code/blocked", "host", listBlocked),
-  json("GET", "/v1/rooms/:code/blocked", "host", listBlocked),
-  json("PUT", "/rooms/:code/blocked/:client", "host", putBlocked),
-  json("PUT", "/v1/rooms/:code/blocked/:client", "host", putBlocked),
-  json("DELETE", "/rooms/:code/blocked/:client", "host", deleteBlocked),
-  json("DELETE", "/v1/rooms/:code/blocked/:client", "host", deleteBlocked),
-  json("POST", "/rooms/:code/close", "host", postClose),
-  json("POST", "/v1/rooms/:code/close", "host", postClose),
-  json("POST", "/rooms/:code/open", "host", postOpen),
-  json("POST", "/v1/rooms/:code/open", "host", postOpen),
-  json("GET", "/rooms/:code/keys", "host", listKeys),
-  json("GET", "/v1/rooms/:code/keys", "host", listKeys),
-  jsonWithBody("POST", "/rooms/:code/keys", "host", postKey),
-  jsonWithBody("POST", "/v1/rooms/:code/keys", "host", postKey),
-  json("DELETE", "/rooms/:code/keys/:key", "host", deleteKey),
-  json("DELETE", "/v1/rooms/:code/keys/:key", "host", deleteKey),
-  json("POST", "/rooms/:code/keys/:key/rotate", "host", postRotation),
-  json("POST", "/v1/rooms/:code/keys/:key/rotate", "host", postRotation),
+  ...both(jsonWithBody("PUT", "/rooms/:code", "host", putRoom)),
+  ...both(json("DELETE", "/rooms/:code", "host", deleteRoom)),
+  ...both(json("POST", "/rooms/:code/participants/:id/kick", "host", postKick)),
+  ...both(json("GET", "/rooms/:code/bans", "host", listBans)),
+  ...both(json("DELETE", "/rooms/:code/bans/:id", "host", deleteBan)),
+  ...both(json("GET", "/rooms/:code/blocked", "host", listBlocked)),
+  ...both(json("PUT", "/rooms/:code/blocked/:client", "host", putBlocked)),
+  ...both(json("DELETE", "/rooms/:code/blocked/:client", "host", deleteBlocked)),
+  ...both(json("POST", "/rooms/:code/close", "host", postClose)),
+  ...both(json("POST", "/rooms/:code/open", "host", postOpen)),
+  ...both(json("GET", "/rooms/:code/keys", "host", listKeys)),
+  ...both(jsonWithBody("POST", "/rooms/:code/keys", "host", postKey)),
+  ...both(json("DELETE", "/rooms/:code/keys/:key", "host", deleteKey)),
+  ...both(json("POST", "/rooms/:code/keys/:key/rotate", "host", postRotation)),
 
   json("GET", "/rooms/:code/v1/models", "use", listModels),
   json("GET", "/v1/rooms/:code/models", "use", listModels),

@@ -7,8 +7,8 @@ import { HubError } from "../errors.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { Dispatch, refusalOf } from "./dispatch.ts";
 import { namedSession } from "./request/named-session.ts";
-import type { RequestBody } from "./request/request-body.ts";
-import type { Senders } from "./sender/senders.ts";
+import { ModelRequest, type ModelRequestOptions } from "./request/inference-request.ts";
+import type { Claims, Senders, Source } from "./sender/senders.ts";
 import type { DispatchDeps, InferenceCall, RequestEmitter } from "./inference-call.ts";
 
 /** What every way into inference shares. Made in `hub.ts`. */
@@ -116,18 +116,31 @@ function reserveTokens(
   };
 }
 
+/** A request for a model, as its client sent it. */
+interface ModelCall
+  extends
+    Omit<ModelRequestOptions, "session">,
+    Omit<InferenceCall, "request" | "sender" | "spend"> {
+  source: Source;
+  claims: Claims;
+}
+
+/** {@link begin}s a request for a model. */
+export function beginModelRequest(context: InferenceContext, asked: ModelCall): Dispatch {
+  const { requestId, room, access, hops, startedMs, client, onMoved, onSettled } = asked;
+  const session = sessionKey(context, asked);
+  const sender = context.senders.senderOf(asked.source, asked.claims, asked.body.user, access?.key);
+  // Named one by one: the call lives longer than the body.
+  return begin(context, {
+    ...{ requestId, room, access, hops, startedMs, client, onMoved, onSettled, sender },
+    request: new ModelRequest({ ...asked, session }),
+  });
+}
+
 /** The keyed hash of the session that a client names. It differs per room and key. Contract §3, "Conversations". */
-export function sessionKey(
+function sessionKey(
   { keyedHash }: InferenceContext,
-  room: InferenceRoom,
-  {
-    access,
-    headers,
-    body,
-  }: Pick<InferenceCall, "access"> & {
-    headers: Readonly<Record<string, string>>;
-    body: RequestBody;
-  },
+  { room, access, headers, body }: ModelCall,
 ): string | undefined {
   const named = namedSession(headers, body);
   if (named === undefined) return undefined;

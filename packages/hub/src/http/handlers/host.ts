@@ -4,68 +4,50 @@ import * as host from "../../operations/host.ts";
 import { networkOf, normaliseAddress } from "../peer.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import { ok, param, parse } from "./parse.ts";
-import type { RouteDeps, RouteRequest, RouteResponse } from "../route.ts";
+import type { JsonHandler, RouteDeps, RouteRequest, RouteResponse } from "../route.ts";
 
 /** `PUT /rooms/:code`. Contract §9. */
-export async function putRoom(
-  request: RouteRequest,
-  { operations, schemas }: RouteDeps,
-): Promise<RouteResponse> {
+export const putRoom: JsonHandler = async (request, { operations, schemas }) => {
   const code = param(request, "code");
   // An unknown room is reported before anything that is wrong with the body.
   getRoom(operations, code);
   const change = parse(schemas.updateRoom, request.body);
   return ok({ room: await host.updateRoom(operations, code, change) });
-}
+};
 
 /** `DELETE /rooms/:code`. Contract §9. */
-export async function deleteRoom(
-  request: RouteRequest,
-  { operations }: RouteDeps,
-): Promise<RouteResponse> {
+export const deleteRoom: JsonHandler = async (request, { operations }) => {
   await host.deleteRoom(operations, param(request, "code"));
   return ok({ success: true });
-}
+};
 
 /** `POST …/participants/:id/kick?banMs=…`. Contract §9. */
-export async function postKick(
-  request: RouteRequest,
-  { operations }: RouteDeps,
-): Promise<RouteResponse> {
+export const postKick: JsonHandler = async (request, { operations }) => {
   const [code, id] = [param(request, "code"), param(request, "id")];
   const { banMs } = parse(KickQuestion, Object.fromEntries(request.query));
   await host.kickParticipant(operations, code, id, banMs);
   return ok({ success: true });
-}
+};
 
 /** `GET …/bans`. Contract §9. */
-export function listBans(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  return ok({ bans: host.bansIn(operations, param(request, "code")) });
-}
+export const listBans: JsonHandler = (request, { operations }) =>
+  ok({ bans: host.bansIn(operations, param(request, "code")) });
 
 /** `DELETE …/bans/:id`. Contract §9. */
-export async function deleteBan(
-  request: RouteRequest,
-  { operations }: RouteDeps,
-): Promise<RouteResponse> {
+export const deleteBan: JsonHandler = async (request, { operations }) => {
   const [code, id] = [param(request, "code"), param(request, "id")];
   return ok({ bans: await host.liftBan(operations, code, id) });
-}
+};
 
 /** `GET …/blocked`. Contract §9. */
-export function listBlocked(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  return ok({ blocked: host.blockedIn(operations, param(request, "code")) });
-}
+export const listBlocked: JsonHandler = (request, { operations }) =>
+  ok({ blocked: host.blockedIn(operations, param(request, "code")) });
 
 /** `PUT …/blocked/:client`. Contract §9. */
-export function putBlocked(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
-  return setBlocked(request, deps, true);
-}
+export const putBlocked: JsonHandler = (request, deps) => setBlocked(request, deps, true);
 
 /** `DELETE …/blocked/:client`. Contract §9. */
-export function deleteBlocked(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
-  return setBlocked(request, deps, false);
-}
+export const deleteBlocked: JsonHandler = (request, deps) => setBlocked(request, deps, false);
 
 async function setBlocked(
   request: RouteRequest,

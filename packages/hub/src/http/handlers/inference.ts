@@ -6,22 +6,19 @@ import {
   type Surface,
   type World,
 } from "@roomhub/protocol";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { crc32 } from "node:zlib";
-import { ModelRequest } from "../../inference/request/inference-request.ts";
 import {
   admit,
-  begin,
+  beginModelRequest,
   type InferenceContext,
   type InferenceRoom,
-  sessionKey,
 } from "../../inference/begin.ts";
 import type { MoveRequest } from "../../inference/inference-call.ts";
 import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
 import { isOfBatch, requiresOf } from "../../inference/request/needs.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
-import type { Access } from "../../operations/context.ts";
 import { asHubError } from "../../errors.ts";
 import type { Dispatch } from "../../inference/dispatch.ts";
 import { FormBodyReader } from "../../inference/request/form-body.ts";
@@ -35,6 +32,7 @@ import {
   uploadLimits,
 } from "../body.ts";
 import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
+import type { Admitted } from "../route.ts";
 import { discardRest } from "../unread-rest.ts";
 
 export interface InferenceDeps extends Pick<ResponseOptions, "flushing" | "turnEnd"> {
@@ -45,12 +43,9 @@ export interface InferenceDeps extends Pick<ResponseOptions, "flushing" | "turnE
   requestsStreamUsage: boolean;
 }
 
-export interface InferenceInput extends Pick<ResponseOptions, "delivery"> {
-  requestId: string;
+/** A request for a participant. */
+export interface RelayedRequest extends Admitted, Pick<ResponseOptions, "delivery"> {
   code: string;
-  /** undefined where there is no such room */
-  access: Access | undefined;
-  surface: Surface;
   source: Source;
   /** how long ago it came to another hub, which piped it here; 0 for one of this hub's own clients */
   ageMs: number;
@@ -58,36 +53,27 @@ export interface InferenceInput extends Pick<ResponseOptions, "delivery"> {
   onMoved: MoveRequest | undefined;
 }
 
+interface InferenceInput extends RelayedRequest {
+  surface: Surface;
+}
+
 /**
  * `POST …/chat/completions` and its like: read the request, find the room, hand both to dispatch. Interface §4.
  *
- * @param onRefused - what keeps it from dispatch, once the body is being read
+ * What keeps it from dispatch once the body is being read goes to `refuse`.
+ *
  * @throws HubError when it was refused at once
  */
-export function serveInference(
-  request: IncomingMessage,
-  response: ServerResponse,
-  input: InferenceInput,
-  deps: InferenceDeps,
-  onRefused: (error: unknown) => void,
-): void {
+export function serveInference(input: InferenceInput, deps: InferenceDeps): void {
   const room = admit(deps.inference, input.code, input.access);
-  const arrival = { request, response, room, input, deps, onRefused };
-  new ArrivingRequest(arrival).read();
-}
-
-interface Arrival {
-  request: IncomingMessage;
-  response: ServerResponse;
-  room: InferenceRoom;
-  input: InferenceInput;
-  deps: InferenceDeps;
-  onRefused: (error: unknown) => void;
+  new ArrivingRequest(input, room, deps).read();
 }
 
 /** From the head of a request to its last byte. */
 class ArrivingRequest implements BodySink {
-  readonly #arrival: Arrival;
+  readonly #input: InferenceInput;
+  readonly #room: InferenceRoom;
+  readonly #deps: InferenceDeps;
   readonly #startedMs: number;
   readonly #reader: RequestBodyReader | FormBodyReader;
   #reading: BodyReading | undefined;
@@ -97,13 +83,14 @@ class ArrivingRequest implements BodySink {
   #upload: Upload | undefined;
   #dispatch: Dispatch | undefined;
 
-  constructor(arrival: Arrival) {
-    const { request, deps } = arrival;
+  constructor(input: InferenceInput, room: InferenceRoom, deps: InferenceDeps) {
     const { inference, limits } = deps;
-    this.#arrival = arrival;
-    this.#startedMs = inference.dispatch.nowMs() - arrival.input.ageMs;
-    const type = formType(arrival);
-    const length = request.headers["content-length"];
+    this.#input = input;
+    this.#room = room;
+    this.#deps = deps;
+    this.#startedMs = inference.dispatch.nowMs() - input.ageMs;
+    const type = formType(input);
+    const length = input.request.headers["content-length"];
     this.#reader =
       type === undefined
         ? new RequestBodyReader(limits.jsonDepth, true, crc32)
@@ -111,11 +98,11 @@ class ArrivingRequest implements BodySink {
   }
 
   read(): void {
-    const { request, response, deps } = this.#arrival;
-    const { world, limits } = deps;
+    const { request, response } = this.#input;
+    const { world, limits, inference } = this.#deps;
     const isForm = this.#reader instanceof FormBodyReader;
     const bodyLimits = isForm
-      ? uploadLimits(limits, deps.inference.bodies)
+      ? uploadLimits(limits, inference.bodies)
       : inferenceBodyLimits(limits);
     this.#reading = readBody(world, request, response, bodyLimits, this);
   }
@@ -125,7 +112,7 @@ class ArrivingRequest implements BodySink {
       this.#reader.push(chunk);
       return this.#upload.push(chunk);
     }
-    this.#arrival.deps.inference.bodies.hold(chunk.length);
+    this.#deps.inference.bodies.hold(chunk.length);
     this.#heldBytes += chunk.length;
     this.#reader.push(chunk);
     this.#noteAddress();
@@ -141,13 +128,14 @@ class ArrivingRequest implements BodySink {
   }
 
   #beginUpload(reader: FormBodyReader): void {
-    const { request, response, deps } = this.#arrival;
+    const { request, response } = this.#input;
+    const { inference, flushing } = this.#deps;
     const reading = this.#reading;
     if (reading?.isOver !== false || request.complete) return;
     reading.pause();
     try {
       const { body, chunks, bytes } = reader.begin();
-      const { bodies: budget, dispatch } = deps.inference;
+      const { bodies: budget, dispatch } = inference;
       const heldBytes = this.#heldBytes;
       const upload = new Upload({
         ...{ chunks, heldBytes, bytes, budget, source: reading, nowMs: dispatch.nowMs },
@@ -162,21 +150,16 @@ class ArrivingRequest implements BodySink {
     }
     // A response may be complete before its request.
     response.once("prefinish", () => {
-      if (!request.complete) discardRest(deps.flushing, request);
+      if (!request.complete) discardRest(flushing, request);
     });
   }
 
   onOver(error?: unknown): void {
     if (this.#dispatch !== undefined) return this.#uploaded(this.#dispatch, error);
-    if (error !== undefined) {
-      this.#refuse(error);
-      return;
-    }
+    if (error !== undefined) return this.#refuse(error);
     try {
-      this.#begin(
-        this.#reader.end(),
-        releaser(this.#arrival.deps.inference.bodies, this.#heldBytes),
-      );
+      const { bodies } = this.#deps.inference;
+      this.#begin(this.#reader.end(), releaser(bodies, this.#heldBytes));
     } catch (refusal) {
       this.#refuse(refusal);
     }
@@ -184,20 +167,21 @@ class ArrivingRequest implements BodySink {
 
   #uploaded(dispatch: Dispatch, error: unknown): void {
     if (error === undefined) return this.#upload?.end();
-    const failure = asHubError(error, this.#arrival.deps.inference.dispatch.reportBug);
+    const failure = asHubError(error, this.#deps.inference.dispatch.reportBug);
     if (failure.code === "client_disconnected") dispatch.onGone();
     else dispatch.fail(failure);
   }
 
   #refuse(error: unknown): void {
-    this.#arrival.deps.inference.bodies.release(this.#heldBytes);
-    this.#arrival.onRefused(error);
+    this.#deps.inference.bodies.release(this.#heldBytes);
+    this.#input.refuse(error);
   }
 
   #begin(body: RequestBody, onSettled: () => void): void {
-    const { request, response, room, input, deps } = this.#arrival;
-    const { requestId, access, surface, source, delivery, onMoved } = input;
-    const { inference, requestsStreamUsage, flushing, turnEnd } = deps;
+    const { request, response, requestId, access, surface, source, delivery, onMoved } =
+      this.#input;
+    const { inference, requestsStreamUsage, flushing, turnEnd } = this.#deps;
+    const room = this.#room;
     const hasLeft = inference.dispatch.isLeaving?.(room.code) === true;
     if (hasLeft && onMoved !== undefined && body.upload === undefined) {
       onSettled();
@@ -210,20 +194,14 @@ class ArrivingRequest implements BodySink {
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
     if (!body.isForm) headers["content-type"] = "application/json";
-    const session = sessionKey(inference, room, { access, headers, body });
-    const requires = requiresOf(request.headers[REQUIRE_HEADER]);
-    const isBatch = isOfBatch(request.headers[PRIORITY_HEADER], body);
-    const options = { surface, body, headers, session, requires, isBatch, requestsStreamUsage };
-    const dispatch = begin(inference, {
-      requestId,
-      room,
-      request: new ModelRequest(options),
+    const dispatch = beginModelRequest(inference, {
+      ...{ requestId, room, access, source, headers, surface, body, requestsStreamUsage },
+      requires: requiresOf(request.headers[REQUIRE_HEADER]),
+      isBatch: isOfBatch(request.headers[PRIORITY_HEADER], body),
       hops: hopsOf(request),
-      access,
-      sender: inference.senders.senderOf(source, claimsOf(request.headers), body.user, access?.key),
+      claims: claimsOf(request.headers),
       startedMs: this.#startedMs,
-      client,
-      ...{ onSettled, onMoved },
+      ...{ client, onSettled, onMoved },
     });
     if (body.upload !== undefined) this.#dispatch = dispatch;
     client.listen(dispatch);
@@ -231,9 +209,9 @@ class ArrivingRequest implements BodySink {
 }
 
 /** The content type of a form, where a form may come. */
-function formType({ request, input }: Arrival): string | undefined {
+function formType({ request, surface }: InferenceInput): string | undefined {
   const type = request.headers["content-type"] ?? "";
-  return input.surface.takesForm && /^multipart\/form-data\b/i.test(type) ? type : undefined;
+  return surface.takesForm && /^multipart\/form-data\b/i.test(type) ? type : undefined;
 }
 
 /** Apart from the request, which would live as long as its answer if this referred to it. */

@@ -1,11 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
 import type { MoveRequest } from "../../inference/inference-call.ts";
-import type { Access } from "../../operations/context.ts";
 import { type BodySink, hasBody, jsonIn, managementBodyLimits, readBody } from "../body.ts";
 import type { FrontDeps } from "../front-deps.ts";
 import { clientShape, headPairs } from "../response-head.ts";
-import type { JsonRoute, RouteRequest, RouteResponse } from "../route.ts";
+import type { Admitted, JsonRoute, RouteRequest, RouteResponse } from "../route.ts";
 import { queryOf, type RouteMatch } from "../router.ts";
 
 const jsonHeaders = {
@@ -14,12 +12,9 @@ const jsonHeaders = {
   "x-content-type-options": "nosniff",
 } as const;
 
-interface JsonArrival {
-  requestId: string;
+interface JsonArrival extends Admitted {
   match: RouteMatch;
-  access: Access | undefined;
   route: JsonRoute;
-  refuse: (error: unknown) => void;
   onMoved: MoveRequest | undefined;
 }
 
@@ -28,8 +23,6 @@ interface JsonArrival {
  * nothing has its response in the same turn: most of these requests are heartbeats.
  */
 export class JsonCall implements RouteRequest, BodySink {
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
   readonly #arrival: JsonArrival;
   readonly #deps: FrontDeps;
   readonly #startedMs: number;
@@ -38,14 +31,7 @@ export class JsonCall implements RouteRequest, BodySink {
   #roomCode: string | undefined;
   body: unknown;
 
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    arrival: JsonArrival,
-    deps: FrontDeps,
-  ) {
-    this.#request = request;
-    this.#response = response;
+  constructor(arrival: JsonArrival, deps: FrontDeps) {
     this.#arrival = arrival;
     this.#deps = deps;
     this.#startedMs = deps.operations.nowMs();
@@ -56,35 +42,36 @@ export class JsonCall implements RouteRequest, BodySink {
   }
 
   get query() {
-    return queryOf(this.#request.url ?? "/");
+    return queryOf(this.#arrival.request.url ?? "/");
   }
 
   get peer() {
-    const peer = this.#deps.peers.peerOf(this.#request);
+    const peer = this.#deps.peers.peerOf(this.#arrival.request);
     peer.holder = this.#arrival.access?.holder;
     return peer;
   }
 
   get onlyIfNew() {
-    return this.#request.headers["if-none-match"] === "*";
+    return this.#arrival.request.headers["if-none-match"] === "*";
   }
 
   get shape() {
-    return clientShape(this.#request);
+    return clientShape(this.#arrival.request);
   }
 
   get origin() {
-    return this.#deps.peers.originOf(this.#request);
+    return this.#deps.peers.originOf(this.#arrival.request);
   }
 
   begin(): void {
-    if (!this.#arrival.route.hasBody) {
+    const { request, response, route } = this.#arrival;
+    if (!route.hasBody) {
       // The parser still has the rest of what was read, and may find that it was no request.
       process.nextTick(handle, this);
       return;
     }
     const { world, limits } = this.#deps;
-    readBody(world, this.#request, this.#response, managementBodyLimits(limits), this);
+    readBody(world, request, response, managementBodyLimits(limits), this);
   }
 
   onChunk(chunk: Buffer): boolean {
@@ -124,20 +111,20 @@ export class JsonCall implements RouteRequest, BodySink {
   #send(result: RouteResponse): void {
     // As text it is one write with the head.
     const json = "json" in result ? result.json : JSON.stringify(result.body);
-    const { requestId, route } = this.#arrival;
+    const { response, requestId, route } = this.#arrival;
     const head = headPairs(requestId, "openai", jsonHeaders);
     head.push("x-request-id", requestId);
     if (route.page !== undefined) head.push("vary", "Accept");
     head.push("content-length", String(Buffer.byteLength(json)));
-    this.#response.writeHead(result.status, head);
-    this.#response.end(json);
+    response.writeHead(result.status, head);
+    response.end(json);
   }
 
   #fail(error: unknown): void {
-    const { refuse, onMoved } = this.#arrival;
+    const { request, route, refuse, onMoved } = this.#arrival;
     const hasMoved = error instanceof HubError && error.code === "home_elsewhere";
-    const { hasBody: isRead } = this.#arrival.route;
-    const isWhole = isRead || !hasBody(this.#request);
+    const { hasBody: isRead } = route;
+    const isWhole = isRead || !hasBody(request);
     if (!hasMoved || !isWhole || this.#roomCode === undefined || onMoved === undefined)
       return refuse(error);
     onMoved(this.#roomCode, { body: isRead ? this.#chunks : [], startedMs: this.#startedMs });

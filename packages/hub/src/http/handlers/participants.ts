@@ -12,11 +12,11 @@ import * as participants from "../../operations/participants.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
 import { tunnelUrl } from "../tunnels/tunnel-url.ts";
-import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
+import type { JsonHandler, RouteDeps, RouteRequest, RouteResponse } from "../route.ts";
 import { ok, param, parse } from "./parse.ts";
 
 /** `POST /rooms/:code/join`. Interface §4. */
-export async function postJoin(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
+export const postJoin: JsonHandler = async (request, deps) => {
   const { operations, schemas } = deps;
   const code = param(request, "code");
   // An unknown room is reported before anything that is wrong with the body.
@@ -25,13 +25,10 @@ export async function postJoin(request: RouteRequest, deps: RouteDeps): Promise<
   const { peer, onlyIfNew } = request;
   const outcome = await joinParticipant(operations, code, joining, peer, onlyIfNew);
   return joinResponse(request, deps, joining, outcome);
-}
+};
 
 /** `PUT /v1/rooms/:code/participants/:id`: a join when the id is unknown, else a change. Contract §1. */
-export async function putParticipant(
-  request: RouteRequest,
-  deps: RouteDeps,
-): Promise<RouteResponse> {
+export const putParticipant: JsonHandler = async (request, deps) => {
   const { operations, schemas } = deps;
   const code = param(request, "code");
   const id = param(request, "id");
@@ -51,52 +48,49 @@ export async function putParticipant(
     token: undefined,
     clientKey: undefined,
   });
-}
+};
 
 /** `PUT /v1/rooms/:code/participants/:id/features`. Contract §3, "Features". */
-export function putFeatures(request: RouteRequest, { operations, schemas }: RouteDeps) {
+export const putFeatures: JsonHandler = (request, { operations, schemas }) => {
   const [code, id] = [param(request, "code"), param(request, "id")];
   // An unknown participant is reported before anything that is wrong with the body.
   participants.getParticipant(operations, code, id);
   const measured = parse(schemas.measuredFeatures, request.body);
   const participant = featuresMeasured(operations, code, id, measured, request.peer);
   return ok({ participant: participants.viewOf(operations, participant) });
-}
+};
 
 /** `DELETE …/leave/:id` and `DELETE …/participants/:id`. Interface §4. */
-export async function deleteParticipant(
-  request: RouteRequest,
-  { operations }: RouteDeps,
-): Promise<RouteResponse> {
+export const deleteParticipant: JsonHandler = async (request, { operations }) => {
   const code = param(request, "code");
   await participants.leaveParticipant(operations, code, param(request, "id"), request.peer);
   return ok({ success: true });
-}
+};
 
 /** `GET …/participants`. Interface §4. */
-export function listParticipants(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
+export const listParticipants: JsonHandler = (request, { operations }) => {
   const code = param(request, "code");
   return { status: 200, json: participants.listParticipantsAsJson(operations, code, request.peer) };
-}
+};
 
 /** `GET /v1/rooms/:code/participants/:id`. Contract §1. */
-export function getParticipant(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
+export const getParticipant: JsonHandler = (request, { operations }) => {
   const [code, id] = [param(request, "code"), param(request, "id")];
   return ok({ participant: participants.getParticipant(operations, code, id, request.peer) });
-}
+};
 
 /** `POST /rooms/:code/health`: a participant says it is alive. Interface §3. */
-export function postHeartbeat(request: RouteRequest, deps: RouteDeps): RouteResponse {
+export const postHeartbeat: JsonHandler = (request, deps) => {
   const code = param(request, "code");
   const { id } = parse(deps.schemas.heartbeat, request.body);
   return ok(participants.recordHeartbeat(deps.operations, code, id, request.peer));
-}
+};
 
 /** `POST /v1/rooms/:code/participants/:id/heartbeat`: the same; a body is not needed. Contract §1. */
-export function postParticipantHeartbeat(request: RouteRequest, deps: RouteDeps): RouteResponse {
+export const postParticipantHeartbeat: JsonHandler = (request, deps) => {
   const [code, id] = [param(request, "code"), param(request, "id")];
   return ok(participants.recordHeartbeat(deps.operations, code, id, request.peer));
-}
+};
 
 type Joined = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token" | "clientKey"> & {
   warnings: Warning[];

@@ -5,20 +5,17 @@ import { permitsOf } from "../../operations/access.ts";
 import { explainRoute } from "../../operations/explain-route.ts";
 import * as participants from "../../operations/participants.ts";
 import * as rooms from "../../operations/rooms.ts";
-import type { RouteDeps, RouteRequest, RouteResponse } from "../route.ts";
+import type { JsonHandler } from "../route.ts";
 import { ok, param, parse } from "./parse.ts";
 
 /** `POST /rooms`. Interface §4. */
-export async function postRoom(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
+export const postRoom: JsonHandler = async (request, deps) => {
   const room = parse(deps.schemas.createRoom, request.body);
   return { status: 201, body: await rooms.createRoom(deps.operations, room, request.peer) };
-}
+};
 
 /** `GET /rooms`. Interface §4; contract §8 for several hubs. */
-export async function listRooms(
-  request: RouteRequest,
-  { operations, cluster, piped }: RouteDeps,
-): Promise<RouteResponse> {
+export const listRooms: JsonHandler = async (request, { operations, cluster, piped }) => {
   // Another hub requests what it does not know itself.
   if (piped !== undefined) return ok({ rooms: rooms.listRoomsInUse(operations) });
   const elsewhere = await cluster?.roomsElsewhere();
@@ -28,37 +25,33 @@ export async function listRooms(
     ...(unreachable.length === 0 ? {} : { unreachable: [...unreachable] }),
   };
   return ok(body);
-}
+};
 
 /** `GET /rooms/:code`. Contract §1. */
-export function getRoom(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  return ok({ room: rooms.getRoom(operations, param(request, "code")) });
-}
+export const getRoom: JsonHandler = (request, { operations }) =>
+  ok({ room: rooms.getRoom(operations, param(request, "code")) });
 
 /** `GET …/models`. Interface §2, model list entry; for Anthropic's clients contract §4. */
-export function listModels(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
+export const listModels: JsonHandler = (request, { operations }) => {
   return ok(
     participants.listModels(operations, param(request, "code"), request.shape, request.peer),
   );
-}
+};
 
 /** `GET …/models/:id`: an id or any selector form, percent-encoded. Contract §4. */
-export function getModel(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
+export const getModel: JsonHandler = (request, { operations }) => {
   const [code, name] = [param(request, "code"), param(request, "model")];
   return ok(participants.getModel(operations, code, name, request.shape, request.peer));
-}
+};
 
 /** `GET …/requests`: the requests that run or wait now. Contract §5, "Detail". */
-export function listRequests(request: RouteRequest, deps: RouteDeps): RouteResponse {
+export const listRequests: JsonHandler = (request, deps) => {
   const { code } = rooms.getRoom(deps.operations, param(request, "code"));
   return ok({ requests: requestsIn(deps.inference, code) });
-}
+};
 
 /** `GET …/route?model=…&protocol=…`: where a request would go now, and why. */
-export function getRoute(
-  request: RouteRequest,
-  { operations, inference }: RouteDeps,
-): RouteResponse {
+export const getRoute: JsonHandler = (request, { operations, inference }) => {
   const { code } = rooms.getRoom(operations, param(request, "code"));
   const question = parse(RouteQuestion, Object.fromEntries(request.query));
   const requires = requiresOf(question.require);
@@ -66,4 +59,4 @@ export function getRoute(
   const isBatch = question.priority === "batch";
   const waiting = inference.dispatch.queues.sizeOf(code, isBatch);
   return ok(explainRoute(operations, code, { ...question, requires, permits, waiting }));
-}
+};

@@ -1,7 +1,6 @@
 import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import { ModelRequest } from "../../inference/request/inference-request.ts";
-import { admit, begin, sessionKey, touchRoom } from "../../inference/begin.ts";
+import { admit, beginModelRequest, touchRoom } from "../../inference/begin.ts";
 import { isOfBatch } from "../../inference/request/needs.ts";
 import type { Access } from "../../operations/context.ts";
 import type { Claims, Source } from "../../inference/sender/senders.ts";
@@ -126,15 +125,9 @@ export class SocketTurns {
     const turn: RunningTurn = { dispatch: undefined, response, items, goesOnFromMemory };
     // Set before it begins, since it may end at once.
     this.#running = turn;
-    const session = sessionKey(inference, room, { access, headers, body });
-    const options = { surface, body, headers, session, requires, isBatch, requestsStreamUsage };
-    turn.dispatch = begin(inference, {
-      requestId,
-      room,
-      request: new ModelRequest(options),
-      hops,
-      access,
-      sender: inference.senders.senderOf(source, claims, body.user, access?.key),
+    turn.dispatch = beginModelRequest(inference, {
+      ...{ requestId, room, access, source, claims, headers, hops },
+      ...{ surface, body, requires, isBatch, requestsStreamUsage },
       startedMs: inference.dispatch.nowMs(),
       client: response,
       onSettled: () => {
