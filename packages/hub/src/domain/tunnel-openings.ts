@@ -1,11 +1,8 @@
 import type { Participant } from "./participant.ts";
 
-/** How often tunnels were opened and refused lately with each participant's token. Reads no clock. */
-export class TunnelOpenings {
-  /** by token digest, which is another object for another token */
-  readonly #openedMs = new WeakMap<Uint8Array, number[]>();
-  /** the last refusal */
-  readonly #refusedMs = new Map<Participant, number>();
+/** How often something happened lately, per object. Reads no clock. */
+class RecentUse {
+  readonly #usedMs = new WeakMap<object, number[]>();
   readonly #most: number;
   readonly #withinMs: number;
 
@@ -14,18 +11,34 @@ export class TunnelOpenings {
     this.#withinMs = withinMs;
   }
 
+  /** @returns whether it may happen once more, which is then counted */
+  take(key: object, nowMs: number): boolean {
+    const used = this.#usedMs.get(key) ?? [];
+    const recent = used.filter((usedMs) => nowMs - usedMs < this.#withinMs);
+    const mayUse = recent.length < this.#most;
+    this.#usedMs.set(key, mayUse ? [...recent, nowMs] : recent);
+    return mayUse;
+  }
+}
+
+/** How often tunnels were opened and refused lately with each participant's token. */
+export class TunnelOpenings {
+  readonly #opened: RecentUse;
+  /** the last refusal */
+  readonly #refusedMs = new Map<Participant, number>();
+  readonly #withinMs: number;
+
+  constructor(most: number, withinMs: number) {
+    this.#opened = new RecentUse(most, withinMs);
+    this.#withinMs = withinMs;
+  }
+
   /** @returns whether one more may open, which is then counted */
   take(participant: Participant, nowMs: number): boolean {
-    const { tokenDigest } = participant;
-    const recent = (this.#openedMs.get(tokenDigest) ?? []).filter(
-      (openedMs) => nowMs - openedMs < this.#withinMs,
-    );
-    if (recent.length >= this.#most) {
-      this.#refusedMs.set(participant, nowMs);
-      return false;
-    }
-    this.#openedMs.set(tokenDigest, [...recent, nowMs]);
-    return true;
+    // The digest of another token is another object.
+    const mayOpen = this.#opened.take(participant.tokenDigest, nowMs);
+    if (!mayOpen) this.#refusedMs.set(participant, nowMs);
+    return mayOpen;
   }
 
   /** Forgets the refusals of a participant. */
@@ -43,27 +56,9 @@ export class TunnelOpenings {
   }
 }
 
-const most = 60;
-const withinMs = 60_000;
-
-/**
- * How often each session was resumed lately, so that a failing path is not dialled all the time. Contract §3, "A lost
- * connection". Reads no clock.
- */
-export class TunnelResumes {
-  readonly #resumedMs = new WeakMap<object, number[]>();
-
-  /**
-   * @param session - counted per session
-   * @returns whether it may have one more connection, which is then counted
-   */
-  take(session: object, nowMs: number): boolean {
-    const recent = (this.#resumedMs.get(session) ?? []).filter(
-      (resumedMs) => nowMs - resumedMs < withinMs,
-    );
-    const mayResume = recent.length < most;
-    if (mayResume) recent.push(nowMs);
-    this.#resumedMs.set(session, recent);
-    return mayResume;
+/** How often each session was resumed lately, so that a failing path is not dialled all the time. Contract §3, "A lost connection". */
+export class TunnelResumes extends RecentUse {
+  constructor() {
+    super(60, 60_000);
   }
 }

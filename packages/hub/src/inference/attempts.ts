@@ -6,6 +6,7 @@ import {
   refusesStreamOptions,
 } from "@roomhub/protocol";
 import { paceOf, type Participant } from "../domain/participant.ts";
+import { noteBatchTokensSpent } from "../domain/placement/spare-slots.ts";
 import { isLoading } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { Attempt, type AttemptListener } from "./attempt.ts";
@@ -307,10 +308,9 @@ export class Attempts implements AttemptListener {
       this.#count--;
       return this.#request.retry();
     }
-    const { budget } = participant.load;
-    if (refusal === "batch" && budget !== undefined && this.#maySendAgain(attempt)) {
+    const mayWait = refusal === "batch" && this.#maySendAgain(attempt);
+    if (mayWait && noteBatchTokensSpent(participant.load)) {
       // The agent has not passed the request on; it waits, or goes elsewhere.
-      participant.load.budget = { ...budget, remainingBatchTokens: 0 };
       this.#count--;
       return this.#request.retry();
     }

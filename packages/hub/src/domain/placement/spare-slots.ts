@@ -75,6 +75,17 @@ export function areBatchTokensSpent(
   return budget.resetAt === undefined || wallMs() < budget.resetAt;
 }
 
+/**
+ * The agent refused a request of a batch: nothing is left of its tokens for batches.
+ *
+ * @returns whether it has said that it keeps a budget
+ */
+export function noteBatchTokensSpent(load: Participant["load"]): boolean {
+  if (load.budget === undefined) return false;
+  load.budget = { ...load.budget, remainingBatchTokens: 0 };
+  return true;
+}
+
 function hourIn(timeZone: string, wallMs: number): number {
   const options = { timeZone, hour: "numeric", hourCycle: "h23" } as const;
   return Number(new Intl.DateTimeFormat("en", options).format(wallMs));
