@@ -261,7 +261,7 @@ function createServing(
   operations: OperationContext,
 ) {
   const { options, limits, log, world, nowMs, registry, keyedHash, wallMs, upstreams } = parts;
-  const { bootId, emit, queues, inFlight, bus, flushing, turnEnd, endsWithHub } = parts;
+  const { bootId, emit, queues, inFlight, bus } = parts;
   const dispatch: DispatchDeps = {
     ...{ bootId, limits, nowMs, wallMs, emit, queues, inFlight },
     random: () => world.random(),
@@ -289,16 +289,8 @@ function createServing(
   const requestsStreamUsage = options.streamUsage ?? true;
   const newRequestId = createRequestIds(world);
   const responseSockets = new ResponseSockets({
-    ...{
-      world,
-      inference,
-      limits,
-      flushing,
-      turnEnd,
-      requestsStreamUsage,
-      newRequestId,
-      endsWithHub,
-    },
+    ...parts,
+    ...{ inference, requestsStreamUsage, newRequestId },
     reportBug: (error) => log.bug("a turn on a socket failed", error),
   });
   return { inference, requestsStreamUsage, newRequestId, responseSockets };

@@ -18,7 +18,7 @@ export async function changeRoom<Result>(
   { registry, rooms, changes }: OperationContext,
   code: string,
   change: (room: Room) => { changed: Partial<Stored>; result: Result; undo?: () => void },
-  hint: string,
+  hint = "Try again.",
 ): Promise<Result> {
   return changes.run(code, async () => {
     const room = registry.room(code);

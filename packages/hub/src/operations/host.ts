@@ -20,26 +20,21 @@ export async function updateRoom(
   // An unknown room is reported before a password is hashed.
   registry.room(code);
   const kept = typeof password === "string" ? await passwordKeeper.fromPassword(password) : null;
-  const room = await changeRoom(
-    context,
-    code,
-    (one) => {
-      const before = roomPasswords.get(one.code);
-      const set = (to: typeof before) =>
-        to === undefined ? roomPasswords.delete(one.code) : roomPasswords.set(one.code, to);
-      const isChanged = password !== undefined;
-      if (isChanged) set(kept ?? undefined);
-      return {
-        changed: {
-          ...(name === undefined ? {} : { name }),
-          ...(isChanged ? { isPasswordProtected: kept !== null } : {}),
-        },
-        result: one,
-        undo: () => void (isChanged && set(before)),
-      };
-    },
-    "Try again.",
-  );
+  const room = await changeRoom(context, code, (one) => {
+    const before = roomPasswords.get(one.code);
+    const set = (to: typeof before) =>
+      to === undefined ? roomPasswords.delete(one.code) : roomPasswords.set(one.code, to);
+    const isChanged = password !== undefined;
+    if (isChanged) set(kept ?? undefined);
+    return {
+      changed: {
+        ...(name === undefined ? {} : { name }),
+        ...(isChanged ? { isPasswordProtected: kept !== null } : {}),
+      },
+      result: one,
+      undo: () => void (isChanged && set(before)),
+    };
+  });
   return roomView(room);
 }
 
@@ -75,15 +70,10 @@ export async function kickParticipant(
   banMs: number,
 ): Promise<void> {
   const { registry, wallMs, registrations } = context;
-  const participant = await changeRoom(
-    context,
-    code,
-    (room) => {
-      const bans = withBan(room.bans, registry.participant(room, id), wallMs() + banMs, wallMs());
-      return { changed: { bans }, result: registry.participant(room, id) };
-    },
-    "Try again.",
-  );
+  const participant = await changeRoom(context, code, (room) => {
+    const bans = withBan(room.bans, registry.participant(room, id), wallMs() + banMs, wallMs());
+    return { changed: { bans }, result: registry.participant(room, id) };
+  });
   if (!registry.isCurrent(participant)) return;
   removeParticipant(context, participant, { tunnel: "left", reason: "kicked" });
   await registrations?.changed(participant);
@@ -101,15 +91,10 @@ export function bansIn({ registry, wallMs }: OperationContext, code: string): Ba
  * @throws HubError `room_not_found`, `cluster_unavailable`
  */
 export async function liftBan(context: OperationContext, code: string, id: string): Promise<Ban[]> {
-  await changeRoom(
-    context,
-    code,
-    (room) => {
-      const bans = room.bans.filter((one) => one.id !== id);
-      return { changed: { bans }, result: undefined };
-    },
-    "Try again.",
-  );
+  await changeRoom(context, code, (room) => {
+    const bans = room.bans.filter((one) => one.id !== id);
+    return { changed: { bans }, result: undefined };
+  });
   return bansIn(context, code);
 }
 
@@ -134,16 +119,11 @@ export async function setBlocked(
   client: string,
   isBlocked: boolean,
 ): Promise<string[]> {
-  const blocked = await changeRoom(
-    context,
-    code,
-    (room) => {
-      const others = [...room.blocked].filter((one) => one !== client);
-      const result = isBlocked ? [...others, client].slice(-maxBlocked) : others;
-      return { changed: { blocked: new Set(result) }, result };
-    },
-    "Try again.",
-  );
+  const blocked = await changeRoom(context, code, (room) => {
+    const others = [...room.blocked].filter((one) => one !== client);
+    const result = isBlocked ? [...others, client].slice(-maxBlocked) : others;
+    return { changed: { blocked: new Set(result) }, result };
+  });
   context.accessChanged();
   return blocked;
 }

@@ -165,7 +165,7 @@ export function endWithKeys(context: OperationContext): void {
 
 function setClosed(context: OperationContext, code: string, isClosed: boolean): Promise<Room> {
   const change = (room: Room) => ({ changed: { isClosed }, result: room });
-  return changeRoom(context, code, change, "Try again.");
+  return changeRoom(context, code, change);
 }
 
 function changeKeys<Result>(
