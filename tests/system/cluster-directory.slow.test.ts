@@ -69,8 +69,9 @@ describe.skipIf(!hasNatsServer)(`with nats-server${natsSkipped}`, () => {
     );
     // The server refuses one in about a hundred.
     for (let round = 0; round < 100; round++) {
-      const names = { prefix: newPrefix(), storage: "memory", replicas: 1 } as const;
-      const opening = Promise.all(clients.map((client) => openBuckets(client, names)));
+      const prefix = newPrefix();
+      const open = clients.map((client) => openBuckets(client, prefix, "memory"));
+      const opening = Promise.all(open);
       await expect(opening).resolves.toHaveLength(clients.length);
     }
     await Promise.all(clients.map(({ connection }) => connection.close()));

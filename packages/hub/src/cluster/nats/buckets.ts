@@ -5,23 +5,16 @@ import type { NatsClient } from "./nats-connection.ts";
 
 export type Buckets = Record<EntryKind, Bucket>;
 
-export interface BucketsOptions {
-  /** of their names */
-  prefix: string;
-  /** `file` when absent */
-  storage: "file" | "memory" | undefined;
-  /** as many as there are servers, at most 3, when absent */
-  replicas: number | undefined;
-}
-
 /** A presence that is not renewed is removed after it, in case a hub never removes its own. */
 const presenceTtlMs = 60_000;
 
-/** The buckets of a cluster; creates missing ones. */
+/** The buckets of a cluster; creates missing ones. @param prefix - of their names */
 export async function openBuckets(
   client: NatsClient,
-  { prefix, storage = "file", replicas = defaultReplicas(client) }: BucketsOptions,
+  prefix: string,
+  storage: "file" | "memory" = "file",
 ): Promise<Buckets> {
+  const replicas = copiesAt(client);
   const open = (kind: EntryKind, options: Omit<BucketOptions, "replicas">) =>
     Bucket.open(client, `${prefix}_${kind}`, { replicas, ...options });
   const [rooms, hubs, homes, registrations] = await Promise.all([
@@ -54,7 +47,8 @@ export async function writeBack(
   await Promise.all([...entries].map(([key, { text }]) => bucket.put(key, text, 0)));
 }
 
-function defaultReplicas({ connection: { info } }: NatsClient): number {
+/** One on each server, at most 3. */
+function copiesAt({ connection: { info } }: NatsClient): number {
   // Only servers of a cluster name each other.
   const servers = info?.cluster === undefined ? 1 : (info.connect_urls?.length ?? 1);
   return Math.max(1, Math.min(3, servers));

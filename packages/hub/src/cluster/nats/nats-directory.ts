@@ -25,8 +25,6 @@ export interface NatsDirectoryOptions extends NatsAccess {
   prefix?: string | undefined;
   /** `memory` for clusters whose rooms need not survive; `file` when absent */
   storage?: "file" | "memory" | undefined;
-  /** copies of a bucket; as many as there are servers, at most 3, when absent */
-  replicas?: number | undefined;
   /** shown by the server */
   name?: string | undefined;
   onWarning?: ((message: string) => void) | undefined;
@@ -156,8 +154,7 @@ export class NatsDirectory extends ClusterDirectory {
   }
 
   async #readAll(client: NatsClient, round: number): Promise<void> {
-    const { storage, replicas } = this.#options;
-    const opening = openBuckets(client, { prefix: this.#prefix, storage, replicas });
+    const opening = openBuckets(client, this.#prefix, this.#options.storage);
     const buckets = await this.#untilDown(opening);
     const before = this.#buckets;
     this.warning = storageWarning(buckets.rooms);
