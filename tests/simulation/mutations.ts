@@ -116,8 +116,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "what was lost is not told to the next run of the same hub (once)",
     file: "packages/hub/src/events/away-events.ts",
-    before: "(home !== undefined && home.hub.bootId !== from?.bootId)",
-    after: "(home !== undefined && home.hub.hubId !== from?.hubId)",
+    before: "(home !== undefined && home.bootId !== from?.bootId)",
+    after: "(home !== undefined && home.hubId !== from?.hubId)",
   },
   {
     name: "an agent that joins again after its hub ended counts as there (once)",

@@ -10,7 +10,7 @@ import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
 import type { StoredResponses } from "./inference/stored-responses.ts";
 import type { OperationContext } from "./operations/context.ts";
-import { AwayEvents, type Served } from "./events/away-events.ts";
+import { AwayEvents } from "./events/away-events.ts";
 import { publishEvent, type RoomEvent } from "./events/emit.ts";
 import type { Hops } from "./hop/hops.ts";
 import { snapshotPath } from "./http/hops/offers.ts";
@@ -56,10 +56,13 @@ export class HandOvers {
 
   constructor(options: HandOverOptions) {
     this.#options = options;
-    const { parts, hops, directory } = options;
+    const { parts, hops, homes, directory } = options;
     const isOpen = (hubId: string, bootId?: string) => hops.control.isOpen(hubId, bootId);
     this.events = new AwayEvents({
-      ...{ homeOf: this.homeOf, isOpen, isUp: () => directory.isUp, nowMs: parts.nowMs },
+      // Of a room that does not exist nothing is to be said.
+      placeOf: (code) =>
+        parts.operations().registry.hasCode(code) ? homes.placeOf(code) : { kind: "wait" },
+      ...{ isOpen, isUp: () => directory.isUp, nowMs: parts.nowMs },
       send: (hubId, event) => {
         if (!isOpen(hubId)) return false;
         hops.control.say(hubId, "event", event);
@@ -70,15 +73,6 @@ export class HandOvers {
       onEnd: (requestId) => this.#slots.release(parts.operations(), requestId),
     });
   }
-
-  /** Where the room is served; undefined while that is not known. */
-  readonly homeOf = (code: string): Served | undefined => {
-    const { parts, homes } = this.#options;
-    if (!parts.operations().registry.hasCode(code)) return undefined;
-    const place = homes.placeOf(code);
-    if (place.kind === "wait") return undefined;
-    return place.kind === "here" ? place : { kind: "there", hub: place.home };
-  };
 
   // — at the home before —
 

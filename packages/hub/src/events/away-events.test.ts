@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { AwayEvents, type Served } from "./away-events.ts";
+import type { HubIdentity, Place } from "../domain/hub-identity.ts";
+import { AwayEvents } from "./away-events.ts";
 import type { RoomEvent } from "./emit.ts";
 
-function startAway(home?: Served) {
+function startAway(place: Place = { kind: "wait" }) {
   const lab = {
-    home,
+    place,
     said: [] as string[],
     told: [] as string[],
     isConnected: true,
@@ -15,7 +16,7 @@ function startAway(home?: Served) {
   const inWords = ({ name, payload }: RoomEvent) =>
     `${name} ${(payload as { requestId: string }).requestId}`;
   const events = new AwayEvents({
-    homeOf: () => lab.home,
+    placeOf: () => lab.place,
     send: (hubId, event) => {
       if (lab.isConnected) lab.said.push(`${inWords(event)} to ${hubId}`);
       return lab.isConnected;
@@ -39,6 +40,12 @@ function anEvent(name: RoomEvent["name"], requestId: string): RoomEvent {
   return { code: "AB23CD", name, timestamp: "2026-01-01T00:00:00.000Z", payload: { requestId } };
 }
 
+const here: Place = { kind: "here", epoch: 2 };
+const there = (hub: HubIdentity): Place => ({
+  kind: "there",
+  home: { ...hub, epoch: 1 },
+  mustTake: false,
+});
 const [one, other] = [
   { hubId: "aa", bootId: "a1" },
   { hubId: "bb", bootId: "b1" },
@@ -50,7 +57,7 @@ test("what happens in a room that is on its way waits for its home, in order", (
   for (const name of ["llm.request", "llm.complete"] as const)
     lab.events.divert(anEvent(name, "1"));
   expect(lab.said).toEqual([]);
-  lab.home = { kind: "there", hub: other };
+  lab.place = there(other);
   lab.isConnected = false;
   lab.events.tick();
   expect(lab.said).toEqual([]);
@@ -60,14 +67,14 @@ test("what happens in a room that is on its way waits for its home, in order", (
 });
 
 test("a request ends once, whether its home or the hub of its client tells it first", () => {
-  const lab = startAway({ kind: "here" });
+  const lab = startAway(here);
   for (const name of ["llm.error", "llm.complete"] as const) lab.events.arrived(anEvent(name, "1"));
   expect(lab.said).toEqual(["llm.error 1", "ended 1", "ended 1"]);
 });
 
 describe("an error of a request that another hub piped", () => {
   test("waits for the directory when neither that nor the hub could be reached", () => {
-    const lab = startAway({ kind: "here" });
+    const lab = startAway(here);
     for (const id of ["1", "2", "3"]) lab.events.piped(id, "bb");
     Object.assign(lab, { isLinked: false, isUp: false });
     const end = (id: string) => lab.events.divert(anEvent("llm.error", id));
@@ -88,14 +95,14 @@ describe("an error of a request that another hub piped", () => {
     for (const id of ["1", "2", "of this hub's client"])
       expect(lab.events.divert(anEvent("llm.error", id))).toBe(id.length === 1);
     expect(lab.at(1_750)).toEqual([]);
-    lab.home = { kind: "there", hub: other };
+    lab.place = there(other);
     expect(lab.events.divert(anEvent("llm.complete", "3"))).toBe(true);
     expect(lab.said).toEqual(["llm.complete 3 to bb"]);
     expect(lab.at(2_000).slice(1)).toEqual(["llm.error 1 to bb", "llm.error 2 to bb"]);
   });
 
   test("waits for what that hub says of its client, where the connection broke", () => {
-    const lab = startAway({ kind: "here" });
+    const lab = startAway(here);
     for (const id of ["1", "2", "3"]) lab.events.piped(id, "bb");
     const end = (id: string) => {
       const payload = { requestId: id, code: "client_disconnected" };
@@ -114,17 +121,17 @@ describe("an error of a request that another hub piped", () => {
   });
 
   test("is forgotten where its home cannot be reached for 10 s: another home has told it when this hub has the room again", () => {
-    const lab = startAway({ kind: "there", hub: other });
+    const lab = startAway(there(other));
     lab.events.piped("1", "cc");
     lab.isConnected = false;
     expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(true);
     lab.at(10_000);
-    lab.home = { kind: "here" };
+    lab.place = here;
     expect(lab.at(20_000)).toEqual([]);
   });
 
   test("is no second end, whatever broke on its way", () => {
-    const lab = startAway({ kind: "here" });
+    const lab = startAway(here);
     lab.events.piped("1", "bb");
     expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(false);
     lab.events.arrived({ ...anEvent("llm.error", "1"), isLost: true });
@@ -139,7 +146,7 @@ describe("a request that its home did not live to end", () => {
     const lab = startAway();
     lab.events.lost(end, one);
     expect(lab.at(4_000)).toEqual([]);
-    lab.home = { kind: "there", hub: other };
+    lab.place = there(other);
     lab.isConnected = false;
     expect(lab.at(4_250)).toEqual([]);
     lab.isConnected = true;
@@ -148,35 +155,35 @@ describe("a request that its home did not live to end", () => {
   });
 
   test("is not told to the run of a hub that ended with it, but to the next one", () => {
-    const lab = startAway({ kind: "there", hub: one });
+    const lab = startAway(there(one));
     lab.isLinked = false;
     lab.events.lost(end, one);
     expect(lab.at(3_000)).toEqual([]);
-    lab.home = { kind: "there", hub: { ...one, bootId: "a2" } };
+    lab.place = there({ ...one, bootId: "a2" });
     expect(lab.at(3_250)).toEqual(["llm.error 1 to aa"]);
   });
 
   test("is left to a home that lives: only the connection to it broke", () => {
-    const lab = startAway({ kind: "there", hub: one });
+    const lab = startAway(there(one));
     lab.events.lost(end, one);
     expect(lab.at(2_500)).toEqual([]);
     lab.isLinked = false;
-    lab.home = { kind: "here" };
+    lab.place = here;
     expect(lab.at(20_000)).toEqual([]);
   });
 
   test("has no second end when its home is killed just after it published one", () => {
-    const lab = startAway({ kind: "there", hub: one });
+    const lab = startAway(there(one));
     lab.events.lost(end, one);
     expect(lab.at(2_250)).toEqual([]);
     lab.events.ended("1");
     lab.isLinked = false;
-    lab.home = { kind: "here" };
+    lab.place = here;
     expect(lab.at(20_000)).toEqual([]);
   });
 
   test("ends when those who watch the room can hear of it, however soon that is served", () => {
-    const lab = startAway({ kind: "here" });
+    const lab = startAway(here);
     lab.events.lost(end, one);
     expect(lab.at(2_750)).toEqual([]);
     expect(lab.at(3_000)).toEqual(["llm.error 1"]);
@@ -186,13 +193,13 @@ describe("a request that its home did not live to end", () => {
     const lab = startAway();
     lab.events.lost(end, one);
     lab.at(4_000);
-    lab.home = { kind: "here" };
+    lab.place = here;
     expect(lab.at(4_750)).toEqual([]);
     expect(lab.at(5_000)).toEqual(["llm.error 1"]);
   });
 
   test("has no second end when the home was only silent", () => {
-    const lab = startAway({ kind: "here" });
+    const lab = startAway(here);
     lab.events.arrived({ ...end, isLost: true });
     lab.events.arrived(anEvent("llm.error", "1"));
     expect(lab.at(4_000)).toEqual(["ended 1", "llm.error 1"]);
@@ -202,12 +209,12 @@ describe("a request that its home did not live to end", () => {
     const lab = startAway();
     lab.events.lost(end, one);
     lab.at(60_000);
-    lab.home = { kind: "here" };
+    lab.place = here;
     expect(lab.at(65_000)).toEqual([]);
   });
 
   test("ends at once when this hub ends", () => {
-    const lab = startAway({ kind: "here" });
+    const lab = startAway(here);
     lab.events.lost(end, one);
     lab.events.close();
     expect(lab.said).toEqual(["llm.error 1"]);

@@ -1,13 +1,9 @@
 import type { ErrorCode } from "@roomhub/protocol";
-import type { HubIdentity } from "../domain/hub-identity.ts";
+import type { HubIdentity, Place } from "../domain/hub-identity.ts";
 import type { DivertEvent, RoomEvent } from "./emit.ts";
 
-/** Where a room is served: here, or at another hub. */
-export type Served = { kind: "here" } | { kind: "there"; hub: HubIdentity };
-
 interface AwayEventsOptions {
-  /** undefined while the room has no home that is known */
-  homeOf: (code: string) => Served | undefined;
+  placeOf: (code: string) => Place;
   /** @returns false when there is no connection to that hub now */
   send: (hubId: string, event: RoomEvent) => boolean;
   /** There is a connection to that hub. @param bootId - to that run of it; undefined for whichever there is */
@@ -165,31 +161,31 @@ export class AwayEvents {
   }
 
   #isUnsure({ end, hubId, sinceMs, wasCutOff }: Unsure): boolean {
-    const { isUp, homeOf, send, tellEnd, nowMs } = this.#options;
+    const { isUp, placeOf, send, tellEnd, nowMs } = this.#options;
     const ageMs = nowMs() - sinceMs;
     if ((wasCutOff && !isUp()) || ageMs < unsureMs) return true;
-    const home = homeOf(end.code);
-    if (home?.kind === "here") {
+    const place = placeOf(end.code);
+    if (place.kind === "here") {
       this.#publish(end);
       tellEnd(hubId, requestIdOf(end));
     }
     // Later than this, the hub of the client has told it.
-    else if (home === undefined || !send(home.hub.hubId, end)) return ageMs < toldMs;
+    else if (place.kind === "wait" || !send(place.home.hubId, end)) return ageMs < toldMs;
     return false;
   }
 
   #isPending(lost: Lost): boolean {
     const { end, from, sinceMs } = lost;
-    const { homeOf, isOpen, send, publish, nowMs } = this.#options;
-    const home = homeOf(end.code);
-    const isNext =
-      home?.kind === "here" || (home !== undefined && home.hub.bootId !== from?.bootId);
+    const { placeOf, isOpen, send, publish, nowMs } = this.#options;
+    const place = placeOf(end.code);
+    const home = place.kind === "there" ? place.home : undefined;
+    const isNext = place.kind === "here" || (home !== undefined && home.bootId !== from?.bootId);
     if (!isNext) {
       const ageMs = nowMs() - sinceMs;
-      const lives = home !== undefined && isOpen(home.hub.hubId, home.hub.bootId);
+      const lives = home !== undefined && isOpen(home.hubId, home.bootId);
       return ageMs < (lives ? saidByHomeMs : lostKeptMs);
     }
-    if (home.kind === "there") return !send(home.hub.hubId, { ...end, isLost: true });
+    if (home !== undefined) return !send(home.hubId, { ...end, isLost: true });
     if (lost.hereMs === undefined && !this.#endsOnce(end)) return false;
     lost.hereMs ??= nowMs();
     if (nowMs() < Math.max(sinceMs + watchAgainMs, lost.hereMs) + openedMs) return true;
@@ -198,7 +194,7 @@ export class AwayEvents {
   }
 
   #isHere(code: string): boolean {
-    return this.#options.homeOf(code)?.kind === "here";
+    return this.#options.placeOf(code).kind === "here";
   }
 
   #takePiped(event: RoomEvent): string | undefined {
@@ -210,13 +206,13 @@ export class AwayEvents {
 
   #flush(code: string): void {
     const waiting = this.#waiting.get(code);
-    const home = waiting && this.#options.homeOf(code);
-    if (waiting === undefined || home === undefined) return;
-    const { send } = this.#options;
+    if (waiting === undefined) return;
+    const { placeOf, send } = this.#options;
+    const place = placeOf(code);
     while (waiting[0] !== undefined) {
       const [event] = waiting;
-      if (home.kind === "here") this.#publish(event);
-      else if (!send(home.hub.hubId, event)) return;
+      if (place.kind === "here") this.#publish(event);
+      else if (place.kind === "wait" || !send(place.home.hubId, event)) return;
       waiting.shift();
     }
     this.#waiting.delete(code);

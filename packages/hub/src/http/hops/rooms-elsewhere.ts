@@ -38,27 +38,13 @@ const maxListBytes = 8 * 1024 * 1024;
 
 /** Asks all hubs at the same time for the rooms that they run. Never rejects. */
 export async function roomsElsewhere(others: OtherHubs): Promise<RoomsElsewhere> {
-  const rooms = new Map<string, Room>();
   const hubs = others.list();
-  const haveAnswered = await Promise.all(
-    hubs.map((hub) =>
-      roomsOf(hub, others).then(
-        (found) => {
-          for (const room of found) rooms.set(room.code, room);
-          return true;
-        },
-        // Whatever the reason is, the list names the hub.
-        () => false,
-      ),
-    ),
-  );
-  const silent = hubs.filter((_hub, index) => haveAnswered[index] !== true);
-  return { rooms, unreachable: silent.map(unreachableHub) };
-}
-
-/** As a response names it. */
-function unreachableHub({ hubId, advertiseUrl }: OtherHub): UnreachableHub {
-  return { hubId, url: advertiseUrl };
+  // Whatever the reason is, the list names the hub.
+  const lists = await Promise.all(hubs.map((hub) => roomsOf(hub, others).catch(() => undefined)));
+  const found = lists.flatMap((rooms = []) => rooms.map((room) => [room.code, room] as const));
+  const silent = hubs.filter((_hub, index) => lists[index] === undefined);
+  const unreachable = silent.map(({ hubId, advertiseUrl }) => ({ hubId, url: advertiseUrl }));
+  return { rooms: new Map(found), unreachable };
 }
 
 async function roomsOf(hub: OtherHub, others: OtherHubs): Promise<Room[]> {
