@@ -19,6 +19,7 @@ import {
   type RouteQuestion,
   systemWorld,
   type UpdateParticipantRequest,
+  withPin,
   type World,
 } from "@roomhub/protocol";
 import { callHub, type Fetch, type HubCall, type HubConnection } from "./connection.ts";
@@ -415,7 +416,7 @@ export function openRoom(
   const invited = parseInvite(invite, options.hubUrl ?? "http://127.0.0.1:5050");
   const { room } = invited;
   const pin = pinIn(invite) ?? pinIn(options.hubUrl ?? "");
-  const hubUrl = pin === undefined ? invited.hubUrl : `${invited.hubUrl}#pin=${pin}`;
+  const hubUrl = withPin(invited.hubUrl, pin);
   const key = options.key ?? keyInLink(invite);
   return new RoomhubClient({ ...options, hubUrl, key }).room(room, { signal });
 }

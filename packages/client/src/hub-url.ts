@@ -1,4 +1,4 @@
-import { normaliseRoomCode, percentDecoded } from "@roomhub/protocol";
+import { normaliseRoomCode, percentDecoded, pinText, withTls } from "@roomhub/protocol";
 
 /** The text is not a valid hub URL or invitation. The message contains the text and what is expected. */
 export class InvalidHubUrlError extends Error {
@@ -60,7 +60,7 @@ export function keyInLink(text: string): string | undefined {
  * @throws InvalidHubUrlError for a pin that is cut short: without it the connection would not be as safe as the invite says
  */
 export function pinIn(text: string): string | undefined {
-  const given = /#(?:.*&)?pin=([^&\s]*)/s.exec(text)?.[1];
+  const given = pinText(text);
   if (given === undefined) return undefined;
   const pin = /^sha256-[\w-]{43}(?![\w-])/.exec(given)?.[0];
   if (pin !== undefined) return pin;
@@ -72,11 +72,6 @@ export function pinIn(text: string): string | undefined {
 /** Where a pin belongs: host and port. A pin means TLS, whatever the scheme of the URL. */
 export function pinnedHostOf(url: string): string {
   return new URL(withTls(url)).host;
-}
-
-/** `https:` in place of `http:`, and `wss:` in place of `ws:`. */
-export function withTls(url: string): string {
-  return url.replace(/^(http|ws):/, "$1s:");
 }
 
 function watchedRoom({ pathname, searchParams }: URL): string | undefined {

@@ -29,15 +29,8 @@ export {
   parseInvite,
   pinIn,
   pinnedHostOf,
-  withTls,
 } from "./hub-url.ts";
-export {
-  pinnedAgent,
-  pinnedFetch,
-  type PinnedSocket,
-  pinnedTls,
-  verifyPinned,
-} from "./pinned-fetch.ts";
+export { pinnedFetch } from "./pinned-fetch.ts";
 export { type HostProof, RoomHost } from "./room-host.ts";
 export {
   aiSDKOptions,

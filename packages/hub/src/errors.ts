@@ -4,6 +4,7 @@ import {
   type FailureStage,
   type RateLimit,
   type Refusal,
+  type TunnelAddress,
 } from "@roomhub/protocol";
 
 interface HubErrorDetails {
@@ -20,7 +21,7 @@ interface HubErrorDetails {
   /** what is used up until then */
   limit?: UsedUp | undefined;
   /** where the tunnel of this handshake belongs */
-  tunnelUrl?: string | undefined;
+  tunnel?: TunnelAddress | undefined;
   /** the epoch of the room's home, which is another hub */
   homeEpoch?: number | undefined;
   /** The same request would fail again, whatever the code's retry signal. */
@@ -46,7 +47,7 @@ export class HubError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly limit: UsedUp | undefined;
   readonly isFinal: boolean;
-  readonly tunnelUrl: string | undefined;
+  readonly tunnel: TunnelAddress | undefined;
   readonly homeEpoch: number | undefined;
   readonly #status: number | undefined;
 
@@ -59,7 +60,7 @@ export class HubError extends Error {
     this.participants = details.participants;
     this.retryAfterMs = details.retryAfterMs;
     this.limit = details.limit;
-    this.tunnelUrl = details.tunnelUrl;
+    this.tunnel = details.tunnel;
     this.homeEpoch = details.homeEpoch;
     this.isFinal = details.isFinal ?? false;
     this.#status = details.status;

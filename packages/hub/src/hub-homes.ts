@@ -1,4 +1,4 @@
-import { isLoopbackHost, type World } from "@roomhub/protocol";
+import { isLoopbackHost, pinText, withPin, type World } from "@roomhub/protocol";
 import type { Duplex } from "node:stream";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
 import type { HomeHooks } from "./cluster/homes/home-states.ts";
@@ -40,6 +40,8 @@ export interface HomesParts
   extends HandOverParts, ClusterRoomsParts, Pick<EntryPlacesDeps, "isDraining" | "refuseAtLimit"> {
   bootId: string;
   version: string;
+  /** of this hub, where invites pin its key: the others accept that key alone */
+  pin: string | undefined;
   /** with the hub's own time, see {@link createClock} */
   world: World;
   /** with the machine's */
@@ -211,7 +213,8 @@ export class HubHomes implements FrontCluster {
   /** @param url - where it listens */
   #urls(url: string): HubUrls {
     const { advertiseUrl = url, linkUrl = advertiseUrl } = this.#options;
-    return { advertiseUrl, linkUrl };
+    const pinned = (at: string) => (pinText(at) === undefined ? withPin(at, this.#parts.pin) : at);
+    return { advertiseUrl: pinned(advertiseUrl), linkUrl: pinned(linkUrl) };
   }
 
   /** Streams to other hubs are open only while someone here would miss something without. */

@@ -158,6 +158,7 @@ function createBasis(options: HubOptions) {
 function partsForHomes(basis: Basis, life: Life, parts: () => HubParts): HomesParts {
   return {
     ...basis,
+    pin: basis.options.tls?.pin,
     operations: () => parts().operations,
     bus: () => parts().bus,
     isDraining: () => life.isDraining,

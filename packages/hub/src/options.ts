@@ -16,7 +16,7 @@ export interface ClusterOptions {
   secret: Uint8Array;
   /** where clients and participants reach this hub; left out: where it listens */
   advertiseUrl?: string | undefined;
-  /** where other hubs reach it; left out: the advertised URL */
+  /** where other hubs reach it, with `#pin=…` for one key alone; left out: the advertised URL */
   linkUrl?: string | undefined;
 }
 

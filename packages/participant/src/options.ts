@@ -1,3 +1,4 @@
+import { pinIn } from "@roomhub/client";
 import {
   REQUEST_SCHEMAS,
   checkEndpoint,
@@ -13,13 +14,18 @@ import { type BudgetOptions, type BudgetRules, readBudget } from "./budget/budge
 import { EndpointSlots } from "./endpoint-slots.ts";
 import { FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
 import { type ParticipantNotice, ParticipantError } from "./notice.ts";
-import { type PinnedHub, pinnedHubOf, type ProxyEnvironment } from "./connection/proxy.ts";
+import type { ProxyEnvironment } from "./connection/proxy.ts";
 import type { TunnelMask } from "./connection/tunnel-mask.ts";
 import { defaultTiming, type ParticipantTiming } from "./timing.ts";
 
 export interface ParticipantOptions {
   /** Any form that `normaliseHubUrl` of `@roomhub/client` accepts. */
   hubUrl: string;
+  /**
+   * The key of the hub now, `sha256-…`, for one whose certificate is replaced while the agent runs: asked before each dial.
+   * Left out: the pin in `hubUrl`.
+   */
+  pin?: (() => string | undefined) | undefined;
   room: string;
   id: string;
   /**
@@ -115,6 +121,7 @@ export interface Settings extends Pick<
   ParticipantOptions,
   "hubUrl" | "room" | "nextId" | "key" | "budgetFolder" | "onNotice"
 > {
+  pin: () => string | undefined;
   /** its id changes at the first join, see `nextId` */
   joinRequest: JoinRequest;
   baseUrl: string;
@@ -134,8 +141,6 @@ export interface Settings extends Pick<
   world: World;
   mask: TunnelMask;
   env: ProxyEnvironment;
-  /** the hub, where its URL has a pin */
-  pinned: PinnedHub | undefined;
   onClientKey: (clientKey: string) => void;
   isMetered: boolean | (() => boolean);
   countsTokens: boolean;
@@ -160,7 +165,7 @@ function readEndpointOptions(
   const authHeaders = readHeaders(options.authHeaders);
   return {
     ...{ hubUrl, nextId, key, budgetFolder, onNotice, world, serve, authHeaders },
-    pinned: pinnedHubOf(hubUrl),
+    pin: options.pin ?? (() => pinIn(hubUrl)),
     room: normaliseRoomCode(options.room),
     joinRequest: {
       ...{ id, nickname, model, endpoint, password, specs, config, capabilities, machineSecret },

@@ -43,13 +43,21 @@ export const HOME_EPOCH_HEADER = "x-roomhub-home-epoch";
 /** `1`: the agent cannot reach the hub that a 421 named. The hub passes the tunnel on instead. */
 export const PIPE_HEADER = "x-roomhub-pipe";
 
+/** Where a tunnel is dialled. */
+export const TunnelAddress = z.object({
+  url: z.string(),
+  /** the key that the hub there must have, `sha256-…`; left out where no invite pins it */
+  pin: z.string().optional(),
+});
+export type TunnelAddress = z.infer<typeof TunnelAddress>;
+
 /** What a 421 of a tunnel's handshake has beside `error`: where to dial. */
 export const Elsewhere = z.object({
   error: z
     .object({ code: z.string().optional().catch(undefined) })
     .optional()
     .catch(undefined),
-  tunnel: z.object({ url: z.string() }),
+  tunnel: TunnelAddress,
   homeEpoch: HomeEpoch.optional().catch(undefined),
 });
 export type Elsewhere = z.infer<typeof Elsewhere>;

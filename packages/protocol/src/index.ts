@@ -27,6 +27,7 @@ export * from "./model-name.ts";
 export * from "./parse-body.ts";
 export * from "./participant.ts";
 export * from "./pasted-lines.ts";
+export * from "./pin.ts";
 export * from "./rate-limit.ts";
 export * from "./readiness.ts";
 export * from "./remember-last.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BatchConsent } from "./batch-consent.ts";
 import { Capabilities } from "./capability.ts";
-import { HomeEpoch } from "./cluster.ts";
+import { HomeEpoch, TunnelAddress } from "./cluster.ts";
 import { Features, ModelContext } from "./model-facts.ts";
 import { Readiness } from "./readiness.ts";
 import { printable } from "./text.ts";
@@ -175,7 +175,7 @@ export const JoinResponse = z.object({
   participant: ParticipantSummary,
   roomId: z.uuid(),
   heartbeatWithinMs: z.number(),
-  tunnel: z.object({ url: z.string() }),
+  tunnel: TunnelAddress,
   /** In a cluster: where its hubs take participants, the one that took the join first; at most 16. */
   hubs: z.array(z.string()).optional(),
   /** In a cluster: of the home that took the join. */

@@ -1,3 +1,5 @@
+import { withTls } from "./pin.ts";
+
 /**
  * Whether npm's registry has `roomhub` and `@roomhub/client`. Until it does, lines for other machines
  * download them from a hub: the names in the registry would lead to nothing, or to a stranger's program.
@@ -76,7 +78,7 @@ export function curlLine({ pin }: Pick<PastedHub, "pin">): string {
 
 /** The hub with TLS, where a pin says that it has it. */
 export function sealedUrl({ hubUrl, pin }: PastedHub): string {
-  return pin === undefined ? hubUrl : hubUrl.replace(/^http:/, "https:");
+  return pin === undefined ? hubUrl : withTls(hubUrl);
 }
 
 /** npm knows no pins: of a hub with one, curl gets the file. */

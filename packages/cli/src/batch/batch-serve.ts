@@ -1,4 +1,5 @@
-import { type Invite, withTls } from "@roomhub/client";
+import type { Invite } from "@roomhub/client";
+import { withTls } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { doorKey, doorUrl } from "../door/door-access.ts";
 import type { DoorRequest } from "../door/door.ts";

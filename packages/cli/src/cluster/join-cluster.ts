@@ -56,7 +56,9 @@ export async function joinCluster(
     storage: settings.ephemeral.value === true ? "memory" : "file",
     name: `roomhub ${advertise.value ?? urlOf(host ?? "127.0.0.1", port)}`,
   });
-  const advertiseUrl = withoutSlash(advertise.value ?? listenUrl(host, port));
+  const advertiseUrl = withoutSlash(
+    advertise.value ?? listenUrl(host, port, settings.tlsOnly.value),
+  );
   return {
     options: {
       ...{ directory, secret, advertiseUrl },
@@ -71,8 +73,12 @@ function withoutSlash(url: string | undefined): string | undefined {
 }
 
 /** Unknown until it listens, when the system chooses the port. */
-function listenUrl(host: string | undefined, port: number): string | undefined {
-  return port === 0 ? undefined : urlOf(host ?? "127.0.0.1", port);
+function listenUrl(
+  host: string | undefined,
+  port: number,
+  isTls: boolean | undefined,
+): string | undefined {
+  return port === 0 ? undefined : urlOf(host ?? "127.0.0.1", port, isTls);
 }
 
 async function readSecret(

@@ -1,4 +1,5 @@
-import { type Invite, withTls } from "@roomhub/client";
+import type { Invite } from "@roomhub/client";
+import { withTls } from "@roomhub/protocol";
 import { Argument } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";

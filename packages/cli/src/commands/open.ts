@@ -1,4 +1,5 @@
-import { HubUnreachableError, type Invite, withTls } from "@roomhub/client";
+import { HubUnreachableError, type Invite } from "@roomhub/client";
+import { withTls } from "@roomhub/protocol";
 import { InvalidArgumentError } from "commander";
 import type { CliContext } from "../context.ts";
 import type { Door } from "../door/door.ts";

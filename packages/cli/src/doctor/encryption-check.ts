@@ -1,5 +1,4 @@
-import { withTls } from "@roomhub/client";
-import { certificateProblem, durationInWords, isLoopbackHost } from "@roomhub/protocol";
+import { certificateProblem, durationInWords, isLoopbackHost, withTls } from "@roomhub/protocol";
 import { EXIT } from "../exit-code.ts";
 import { safe } from "../terminal/text.ts";
 import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";

@@ -129,7 +129,7 @@ async function handshake(
   signal: AbortSignal,
 ): Promise<HandshakeResponse> {
   const { dialAgentFor } = await import("@roomhub/participant");
-  const agent = dialAgentFor(url, env, pin === undefined ? undefined : { host: url.host, pin });
+  const agent = dialAgentFor(url, env, pin);
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const request = send(url, {

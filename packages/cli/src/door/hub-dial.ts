@@ -1,4 +1,4 @@
-import { pinnedTls, verifyPinned } from "@roomhub/client";
+import { pinnedTls, verifyPinned } from "@roomhub/protocol";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { portOf } from "../rooms/hub-address.ts";

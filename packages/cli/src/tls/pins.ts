@@ -5,8 +5,8 @@ import {
   pinIn,
   pinnedFetch,
   pinnedHostOf,
-  withTls,
 } from "@roomhub/client";
+import { withPin } from "@roomhub/protocol";
 import type { CliContext, OutsideContext } from "../context.ts";
 import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf, safe } from "../terminal/text.ts";
@@ -48,14 +48,18 @@ export class Pins {
     this.#set(pinnedHostOf(url), pin, false);
   }
 
+  /** As {@link of}, after a first call of it. */
+  now(url: string): string | undefined {
+    return this.#pins.get(pinnedHostOf(url))?.pin;
+  }
+
   async of(url: string): Promise<string | undefined> {
     return (await this.#find(url))?.pin;
   }
 
   /** The URL of a hub, with its pin for who reads it there. */
   async withPin(hubUrl: string): Promise<string> {
-    const pin = await this.of(hubUrl);
-    return pin === undefined ? hubUrl : `${withTls(hubUrl)}#pin=${pin}`;
+    return withPin(hubUrl, await this.of(hubUrl));
   }
 
   /** Sends a request to a hub whose key is known over a connection that proves it. */

@@ -1,5 +1,5 @@
-import { timeoutSignal, type World } from "@roomhub/protocol";
-import { type IncomingMessage, request as requestHttp } from "node:http";
+import { pinnedAgent, pinText, timeoutSignal, type World } from "@roomhub/protocol";
+import { type Agent, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
 import type { HubIdentity } from "../domain/hub-identity.ts";
@@ -13,7 +13,7 @@ export type { Home, HubIdentity as HopHub, Place } from "../domain/hub-identity.
 
 /** Another hub, as it is reached. */
 export interface HopTarget extends HubIdentity {
-  /** `http:` or `https:` */
+  /** `http:` or `https:`; with `#pin=…` only the hub with that key is dialled */
   linkUrl: string;
 }
 
@@ -92,10 +92,12 @@ function notTaken(problem: string | undefined): Error {
 function handshake(world: World, linkUrl: string, proof: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const url = new URL(HOP_PATH, linkUrl);
+    const pin = pinText(linkUrl);
     const open = url.protocol === "https:" ? requestHttps : requestHttp;
     const request = open(url, {
       headers: { connection: "Upgrade", upgrade: HOP_PROTOCOL, [PROOF_HEADER]: proof },
-      agent: false,
+      // The proof is shown to the hub with the pinned key alone: another could take it there itself.
+      agent: pin === undefined ? false : (pinnedAgent(pin) as Agent),
       signal: timeoutSignal(world, dialMs),
     });
     request.on("upgrade", (response: IncomingMessage, socket: Socket, head: Buffer) => {

@@ -80,6 +80,8 @@ function rawHead(response: IncomingMessage, more: readonly string[]): string {
 /** Until both ends have said all, or one of them is cut, which cuts the other. */
 async function splice(socket: Duplex, hop: Duplex): Promise<void> {
   hop.allowHalfOpen = true;
+  // Both pipelines listen to each end, beside TLS: for Node that looks like a leak.
+  for (const end of [socket, hop]) end.setMaxListeners(20);
   await Promise.allSettled([pipeline(socket, hop), pipeline(hop, socket)]);
   socket.destroy();
   hop.destroy();

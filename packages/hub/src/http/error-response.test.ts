@@ -9,7 +9,7 @@ const bodyOf = (response: string): unknown =>
 test("a handshake that belongs to the home of its room gets a 421 with the home's URL and epoch", () => {
   const url = "ws://h2:5050/v1/rooms/ABC234/participants/ana/tunnel";
   const error = new HubError("home_elsewhere", "Another hub is the home.", {
-    ...{ tunnelUrl: url, homeEpoch: 7 },
+    ...{ tunnel: { url }, homeEpoch: 7 },
   });
   const response = rawError(error, "req_1");
   expect(response).toMatch(/^HTTP\/1\.1 421 /);

@@ -84,10 +84,10 @@ export function sendError(
 
 /** An error on a bare socket: the parser failed, or an upgrade was refused. */
 export function rawError(error: HubError, requestId: string): string {
-  const { tunnelUrl, homeEpoch } = error;
+  const { tunnel, homeEpoch } = error;
   const body = JSON.stringify({
     ...errorBody(error),
-    ...(tunnelUrl === undefined ? {} : { tunnel: { url: tunnelUrl } }),
+    ...(tunnel === undefined ? {} : { tunnel }),
     ...(homeEpoch === undefined ? {} : { homeEpoch }),
   });
   const headers = Object.entries({ ...errorHeaders(error), "x-request-id": requestId });

@@ -8,7 +8,7 @@ const at = (host: string) => given.href.replace("hubs.example", host);
 function course(highest = 0, over: Partial<DialCourseOptions> = {}) {
   const fence = new HomeFence();
   if (highest > 0) fence.refusalOf(highest);
-  const known = (url: string) => (url.includes("stranger") ? undefined : new URL(url));
+  const known = ({ url }: { url: string }) => (url.includes("stranger") ? undefined : new URL(url));
   const dial = new DialCourse({ url: given, resumesAt: undefined, known, fence, ...over });
   return { dial, fence };
 }

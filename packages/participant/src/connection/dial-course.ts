@@ -1,7 +1,8 @@
-import { Elsewhere, parseJson } from "@roomhub/protocol";
+import { Elsewhere, parseJson, type TunnelAddress } from "@roomhub/protocol";
 
 /** An address that a dial goes to. */
 export interface DialStop {
+  /** with the hub's pin as its fragment, where it has one */
   url: URL;
   /** The hub there passes the tunnel on, since the agent could not reach where that hub sent it. */
   isPiped: boolean;
@@ -13,7 +14,7 @@ export interface DialCourseOptions {
   /** The hub with the session to resume, dialled before `url`. */
   resumesAt: DialStop | undefined;
   /** The URL of a tunnel at another hub, as announced; undefined for an unknown place. */
-  known: (announcedUrl: string) => URL | undefined;
+  known: (announced: TunnelAddress) => URL | undefined;
   fence: HomeFence;
 }
 
@@ -50,7 +51,7 @@ export class DialCourse {
     const { known, fence } = this.#options;
     const behind = fence.refusalOf(elsewhere.homeEpoch);
     if (this.#stop.isPiped) return undefined;
-    const url = known(elsewhere.tunnel.url);
+    const url = known(elsewhere.tunnel);
     const redirects = this.#redirects;
     this.#redirects += 1;
     // A session stays at its hub, whichever is the home.

@@ -51,11 +51,11 @@ export class HubConnection {
     const { settings, capabilities, status, onRequest, notify } = options;
     this.#options = options;
     this.#settings = settings;
-    const { timing, env, pinned, mask, maxStreams, world } = settings;
+    const { timing, env, mask, maxStreams, world } = settings;
     this.#registration = new Registration(settings);
     this.#wake = new WakeWatch(timing.wakeGapMs, world);
     this.#tunnel = new TunnelSession({
-      ...{ env, pinned, mask, world, maxStreams, capabilities, status, onRequest },
+      ...{ env, mask, world, maxStreams, capabilities, status, onRequest },
       nowMs: () => this.#wake.nowMs,
       resumeRefusedMs: timing.resumeRefusedMs,
       onOpened: (resumed) => this.#onOpened(resumed),

@@ -41,7 +41,7 @@ test("a token that was issued over TLS is never sent without", () => {
 test("a tunnel is followed to a hub that is known, and nowhere else", () => {
   const known = knownTo(one, [one, two]);
   const path = "/v1/rooms/ABC234/participants/ana/tunnel";
-  expect(known.tunnelUrl(`ws://h2:5050${path}`)?.href).toBe(`ws://h2:5050${path}`);
+  expect(known.tunnelUrl({ url: `ws://h2:5050${path}` })?.href).toBe(`ws://h2:5050${path}`);
   for (const url of [
     `ws://h3:5050${path}`,
     `ws://h2:5051${path}`,
@@ -51,15 +51,33 @@ test("a tunnel is followed to a hub that is known, and nowhere else", () => {
     `ws://ana:secret@h2:5050${path}`,
     ...["http://h2:5050", path, "ws://", "file:///x", ""],
   ])
-    expect(known.tunnelUrl(url)).toBeUndefined();
-  expect(knownTo(one, []).tunnelUrl(`ws://h2:5050${path}`)).toBeUndefined();
+    expect(known.tunnelUrl({ url })).toBeUndefined();
+  expect(knownTo(one, []).tunnelUrl({ url: `ws://h2:5050${path}` })).toBeUndefined();
 });
 
 test("a tunnel behind TLS is followed with TLS", () => {
   const known = knownTo("https://h1", ["https://h1", "https://h2:8443/hub"]);
-  expect(known.tunnelUrl("wss://h2:8443/hub/v1/t")?.href).toBe("wss://h2:8443/hub/v1/t");
-  expect(known.tunnelUrl("wss://h2:8443/other/v1/t")).toBeUndefined();
-  expect(known.tunnelUrl("ws://h1:5050/v1/t")?.href).toBe("wss://h1/v1/t");
+  expect(known.tunnelUrl({ url: "wss://h2:8443/hub/v1/t" })?.href).toBe("wss://h2:8443/hub/v1/t");
+  expect(known.tunnelUrl({ url: "wss://h2:8443/other/v1/t" })).toBeUndefined();
+  expect(known.tunnelUrl({ url: "ws://h1:5050/v1/t" })?.href).toBe("wss://h1/v1/t");
+});
+
+test("a hub keeps its pin, and a tunnel there has it, or the one that is announced for a hub without", () => {
+  const [ofOne, ofTwo] = ["a", "b"].map((letter) => `sha256-${letter.repeat(43)}`);
+  const hubs = [`http://h1:5050#pin=${ofOne}`, `https://h2:5050/hub#pin=${ofTwo}`, "https://h3"];
+  const known = knownTo(`https://h1:5050#pin=${ofOne}`, hubs);
+  const [first, second] = [`https://h1:5050#pin=${ofOne}`, hubs[1]];
+  expect(tried(known, 3)).toEqual([second, "https://h3", first]);
+  const at = (url: string, pin?: string) => known.tunnelUrl({ url, pin })?.href;
+  expect(at("wss://h2:5050/hub/v1/t")).toBe(`wss://h2:5050/hub/v1/t#pin=${ofTwo}`);
+  expect(at("wss://h2:5050/hub/v1/t", ofOne)).toBe(`wss://h2:5050/hub/v1/t#pin=${ofTwo}`);
+  expect(at("wss://h3/v1/t", ofOne)).toBe(`wss://h3/v1/t#pin=${ofOne}`);
+  expect(at("wss://h3/v1/t")).toBe("wss://h3/v1/t");
+  expect(at("wss://h4/v1/t", ofOne)).toBeUndefined();
+});
+
+test("a hub whose pin is cut short is not tried: nothing may go there without", () => {
+  expect(knownTo(one, [one, "https://h2#pin=sha256-abc"]).hasOthers).toBe(false);
 });
 
 test("at most 16 are remembered, and what is no URL of a hub is not", () => {

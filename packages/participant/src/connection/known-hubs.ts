@@ -1,11 +1,17 @@
-import { InvalidHubUrlError, normaliseHubUrl } from "@roomhub/client";
-import { isLoopbackHost, type World } from "@roomhub/protocol";
+import { InvalidHubUrlError, normaliseHubUrl, pinIn } from "@roomhub/client";
+import {
+  isLoopbackHost,
+  pinText,
+  type TunnelAddress,
+  withPin,
+  type World,
+} from "@roomhub/protocol";
 
 const maxHubs = 16;
 
 /**
  * The hubs of a cluster, named by the response to a join, in the order in which they are tried when the hub that was joined
- * is lost. Contract §8.
+ * is lost, each with its pin, where it has one. Contract §8.
  */
 export class KnownHubs {
   readonly #givenUrl: string;
@@ -39,12 +45,12 @@ export class KnownHubs {
   }
 
   /**
-   * Where another hub of the cluster takes this participant's tunnel, by its announced URL.
+   * Where another hub of the cluster takes this participant's tunnel, as a hub announced it.
    *
    * @returns undefined when that is not one of these hubs: the token does not go there
    */
-  tunnelUrl(announced: string): URL | undefined {
-    if (!URL.canParse(announced)) return undefined;
+  tunnelUrl(announced: TunnelAddress): URL | undefined {
+    if (!URL.canParse(announced.url)) return undefined;
     for (const hub of this.#urls) {
       try {
         const url = resolveTunnelUrl(hub, announced);
@@ -68,7 +74,7 @@ function readable(hubs: readonly string[]): string[] {
   return hubs.flatMap((url) => {
     if (!/^https?:\/\//.test(url)) return [];
     try {
-      return [normaliseHubUrl(url)];
+      return [withPin(normaliseHubUrl(url), pinIn(url))];
     } catch (error) {
       if (error instanceof InvalidHubUrlError) return [];
       throw error;
@@ -79,7 +85,8 @@ function readable(hubs: readonly string[]): string[] {
 /** `ws:` belongs to `http:`, and `wss:` to `https:`. */
 function isBelow(tunnel: URL, hubUrl: string): boolean {
   const hasUser = tunnel.username !== "" || tunnel.password !== "";
-  return !hasUser && tunnel.href.replace(/^ws/, "http").startsWith(`${hubUrl}/`);
+  const base = hubUrl.replace(/#.*$/, "");
+  return !hasUser && tunnel.href.replace(/^ws/, "http").startsWith(`${base}/`);
 }
 
 /** The participant's token and the room's password go there, which must not be sent in the clear. */
@@ -89,8 +96,10 @@ function isWeaker(url: string, than: string): boolean {
 
 /** Where a hub takes this participant's tunnel, by the hub's URL. `docs/reference/tunnel.md`, "Handshake". */
 export function tunnelUrlAt(hubUrl: string, room: string, id: string): URL {
+  const url = new URL(hubUrl.replace(/^http/, "ws"));
   const path = `/v1/rooms/${room}/participants/${encodeURIComponent(id)}/tunnel`;
-  return new URL(hubUrl.replace(/^http/, "ws") + path);
+  url.pathname = url.pathname.replace(/\/$/, "") + path;
+  return url;
 }
 
 /**
@@ -99,19 +108,25 @@ export function tunnelUrlAt(hubUrl: string, room: string, id: string): URL {
  *
  * @throws Error when the hub's text is not a WebSocket URL
  */
-export function tunnelUrlOf(hubUrl: string, announced: string, room: string, id: string): URL {
+export function tunnelUrlOf(
+  hubUrl: string,
+  announced: TunnelAddress,
+  room: string,
+  id: string,
+): URL {
   const url = resolveTunnelUrl(hubUrl, announced);
   const isLocal = isLoopbackHost(new URL(hubUrl).hostname) && !isLoopbackHost(url.hostname);
   return isLocal ? tunnelUrlAt(hubUrl, room, id) : url;
 }
 
 /**
- * The tunnel URL from the hub's join response. A hub behind a TLS proxy may announce ws: instead of wss:; the token must
- * not be sent in the clear, so the scheme and port of the hub URL are used.
+ * The tunnel URL as a hub announced it, with its pin as its fragment. A hub behind a TLS proxy may announce ws: instead of
+ * wss:; the token must not be sent in the clear, so the scheme and port of the hub URL are used.
  *
+ * @param hubUrl - of the hub that takes the tunnel, or announced it
  * @throws Error when the hub's text is not a WebSocket URL
  */
-export function resolveTunnelUrl(hubUrl: string, announced: string): URL {
+export function resolveTunnelUrl(hubUrl: string, { url: announced, pin }: TunnelAddress): URL {
   const hub = new URL(hubUrl);
   const base = new URL(hubUrl);
   base.protocol = hub.protocol === "https:" ? "wss:" : "ws:";
@@ -123,5 +138,6 @@ export function resolveTunnelUrl(hubUrl: string, announced: string): URL {
     url.protocol = "wss:";
     url.port = hub.port;
   }
-  return url;
+  const known = url.host === hub.host ? pinText(hubUrl) : undefined;
+  return new URL(withPin(url.href.replace(/#.*$/, ""), known ?? pin));
 }

@@ -1,13 +1,5 @@
-import {
-  type Fetch,
-  pinIn,
-  pinnedAgent,
-  pinnedFetch,
-  pinnedHostOf,
-  pinnedTls,
-  verifyPinned,
-} from "@roomhub/client";
-import { isLoopbackHost } from "@roomhub/protocol";
+import { type Fetch, pinnedFetch } from "@roomhub/client";
+import { isLoopbackHost, pinnedAgent, pinnedTls, verifyPinned } from "@roomhub/protocol";
 import { type Agent, type IncomingMessage, request as httpRequest } from "node:http";
 import { HttpsProxyAgent } from "https-proxy-agent";
 import { request as httpsRequest } from "node:https";
@@ -16,19 +8,6 @@ import { connect as connectTls } from "node:tls";
 
 /** The environment with `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in upper or lower case. */
 export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
-
-/** A hub that must have a certain key, and has it proved before anything is sent. */
-export interface PinnedHub {
-  /** with its port */
-  host: string;
-  pin: string;
-}
-
-/** @param hubUrl - as it is given, perhaps with `#pin=sha256-…` @throws InvalidHubUrlError */
-export function pinnedHubOf(hubUrl: string): PinnedHub | undefined {
-  const pin = pinIn(hubUrl);
-  return pin === undefined ? undefined : { host: pinnedHostOf(hubUrl), pin };
-}
 
 /**
  * The proxy for a URL, or undefined for a direct connection. Loopback is always direct, as in Go.
@@ -50,17 +29,17 @@ export function proxyUrlFor(url: URL, env: ProxyEnvironment): string | undefined
   return proxy.includes("://") ? proxy : `http://${proxy}`;
 }
 
-/** What a dial needs: the proxy in between, and the proof of the hub's key. */
+/** What a dial needs: the proxy in between, and the proof of the hub's key, where a pin names one. */
 export function dialAgentFor(
   url: URL,
   env: ProxyEnvironment,
-  pinned: PinnedHub | undefined,
+  pin: string | undefined,
   signal?: AbortSignal,
 ): Agent | undefined {
-  if (pinned?.host !== url.host) return proxyAgentFor(url, env, signal);
+  if (pin === undefined) return proxyAgentFor(url, env, signal);
   const proxy = proxyUrlFor(url, env);
-  if (proxy === undefined) return pinnedAgent(pinned.pin) as Agent;
-  return new PinnedProxyAgent(pinned.pin, proxy, signal === undefined ? {} : { signal });
+  if (proxy === undefined) return pinnedAgent(pin) as Agent;
+  return new PinnedProxyAgent(pin, proxy, signal === undefined ? {} : { signal });
 }
 
 /** TLS inside the connection through the proxy: the proxy sees nothing of it. */
@@ -110,19 +89,16 @@ const maxBodyBytes = 1024 * 1024;
 
 /**
  * `fetch` for calls to the hub through the proxy in the environment, which Node.js reads only with a start-up flag.
- * Without a proxy, it is the global `fetch`.
+ * Without a proxy, it is the global `fetch`, or one that has the hub prove its key.
+ *
+ * @param pin - of the hub, the only one that is called
  */
-export function createProxyFetch(env: ProxyEnvironment, pinned?: PinnedHub): Fetch {
-  const sendPinned = pinned === undefined ? undefined : pinnedFetch(pinned.pin);
+export function createProxyFetch(env: ProxyEnvironment, pin?: string): Fetch {
+  const sendDirectly = pin === undefined ? fetch : pinnedFetch(pin);
   return (url, init) => {
     const target = new URL(url);
-    const isProxied = proxyUrlFor(target, env) !== undefined;
-    if (sendPinned !== undefined && target.host === pinned?.host && !isProxied)
-      return sendPinned(url, init);
-    const agent = isProxied
-      ? dialAgentFor(target, env, pinned, init.signal ?? undefined)
-      : undefined;
-    if (agent === undefined) return fetch(url, init);
+    if (proxyUrlFor(target, env) === undefined) return sendDirectly(url, init);
+    const agent = dialAgentFor(target, env, pin, init.signal ?? undefined);
     return new Promise((resolve, reject) => {
       const send = target.protocol === "https:" ? httpsRequest : httpRequest;
       const request = send(target, {

@@ -1,5 +1,12 @@
-import { RoomhubClient, RoomhubError } from "@roomhub/client";
-import { HOME_EPOCH_HEADER, type JoinRequest, type JoinResponse } from "@roomhub/protocol";
+import { normaliseHubUrl, RoomhubClient, RoomhubError } from "@roomhub/client";
+import {
+  HOME_EPOCH_HEADER,
+  type JoinRequest,
+  type JoinResponse,
+  pinText,
+  type TunnelAddress,
+  withPin,
+} from "@roomhub/protocol";
 import type { Settings } from "../options.ts";
 import { readJoin, StaleHomeError } from "./hub-verdict.ts";
 import { KnownHubs, tunnelUrlAt, tunnelUrlOf } from "./known-hubs.ts";
@@ -15,7 +22,9 @@ export class Registration {
   readonly fence = new HomeFence();
   readonly #settings: Settings;
   readonly #hubs: KnownHubs;
-  readonly #givenUrl: string;
+  #givenUrl: string;
+  /** the hub that is called, with its pin */
+  #hubUrl: string;
   #client: RoomhubClient;
   #token: string | undefined;
   #tunnelUrl: URL | undefined;
@@ -25,8 +34,8 @@ export class Registration {
   /** @throws InvalidHubUrlError */
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#client = this.#clientOf(settings.hubUrl);
-    this.#givenUrl = this.#client.hubUrl;
+    this.#givenUrl = this.#hubUrl = givenUrlOf(settings);
+    this.#client = this.#clientOf(this.#hubUrl);
     this.#hubs = new KnownHubs(this.#givenUrl, settings.world);
   }
 
@@ -48,10 +57,11 @@ export class Registration {
    * @returns undefined before the first join
    */
   whereToDial(isRedial: boolean): URL | undefined {
+    this.#renewPin();
     if (!this.hasHome) return this.#tunnelUrl;
     const { room, joinRequest } = this.#settings;
-    if (isRedial) this.#client = this.#clientOf(this.#givenUrl);
-    return tunnelUrlAt(this.#client.hubUrl, room, joinRequest.id);
+    if (isRedial) this.#goTo(this.#givenUrl);
+    return tunnelUrlAt(this.#hubUrl, room, joinRequest.id);
   }
 
   /** The session of a tunnel from before the last join can still be resumed. */
@@ -60,7 +70,7 @@ export class Registration {
   }
 
   /** Where another hub of the cluster has this participant's tunnel; undefined for a place that is not one of them. */
-  tunnelAt(announced: string): URL | undefined {
+  tunnelAt(announced: TunnelAddress): URL | undefined {
     return this.#hubs.tunnelUrl(announced);
   }
 
@@ -76,7 +86,9 @@ export class Registration {
    * @returns the token and what the hub says of the join
    */
   async join(request: JoinRequest, isMoving: boolean, signal: AbortSignal) {
-    if (isMoving && this.#hubs.hasOthers) this.#client = this.#clientOf(this.#hubs.next());
+    this.#renewPin();
+    if (isMoving && this.#hubs.hasOthers) this.#goTo(this.#hubs.next());
+    const hubUrl = this.#hubUrl;
     const client = this.#client;
     const proof = this.#isInCluster ? this.#token : undefined;
     const response = await this.#joinAt(client, request, proof, signal);
@@ -84,16 +96,16 @@ export class Registration {
     const refusal = this.fence.refusalOf(joined.homeEpoch);
     if (refusal !== undefined) throw new StaleHomeError(`the hub at ${client.hubUrl} ${refusal}`);
     const { participantToken: token } = joined;
-    const { room, joinRequest, pinned } = this.#settings;
-    const tunnelUrl = tunnelUrlOf(client.hubUrl, joined.tunnel.url, room, joinRequest.id);
-    if (pinned !== undefined && tunnelUrl.protocol !== "wss:")
+    const { room, joinRequest } = this.#settings;
+    const tunnelUrl = tunnelUrlOf(hubUrl, joined.tunnel, room, joinRequest.id);
+    if (pinText(hubUrl) !== undefined && tunnelUrl.protocol !== "wss:")
       throw new Error(`the hub has a pin, and announced a tunnel without TLS: ${tunnelUrl.origin}`);
     const leadsToSession = this.hasHome || tunnelUrl.href === this.#tunnelUrl?.href;
     this.#keepsSession = token === this.#token && leadsToSession;
     this.#token = token;
     this.#tunnelUrl = tunnelUrl;
     this.#isInCluster = joined.hubs !== undefined || this.hasHome;
-    this.#hubs.learn(client.hubUrl, joined.hubs ?? []);
+    this.#hubs.learn(hubUrl, joined.hubs ?? []);
     return joined;
   }
 
@@ -137,9 +149,25 @@ export class Registration {
     if (token !== undefined) await this.#client.leave(room, joinRequest.id, { token, signal });
   }
 
+  /** The hub's certificate may have been replaced. */
+  #renewPin(): void {
+    const [before, now] = [this.#givenUrl, givenUrlOf(this.#settings)];
+    if (now === before) return;
+    this.#givenUrl = now;
+    if (this.#hubUrl === before) this.#goTo(now);
+    // In place: a session that is to be resumed has the same URL.
+    const { hash } = new URL(before);
+    if (this.#tunnelUrl?.hash === hash) this.#tunnelUrl.hash = new URL(now).hash;
+  }
+
+  #goTo(hubUrl: string): void {
+    this.#hubUrl = hubUrl;
+    this.#client = this.#clientOf(hubUrl);
+  }
+
   #clientOf(hubUrl: string): RoomhubClient {
-    const { env, pinned, timing, world, key } = this.#settings;
-    const send = createProxyFetch(env, pinned);
+    const { env, timing, world, key } = this.#settings;
+    const send = createProxyFetch(env, pinText(hubUrl));
     return new RoomhubClient({
       ...{ hubUrl, world, key },
       timeoutMs: timing.hubCallMs,
@@ -151,4 +179,9 @@ export class Registration {
       },
     });
   }
+}
+
+/** The hub that the user named, with the key that it has now. @throws InvalidHubUrlError */
+function givenUrlOf({ hubUrl, pin }: Settings): string {
+  return withPin(normaliseHubUrl(hubUrl), pin());
 }

@@ -2,6 +2,7 @@ import {
   certificateProblem,
   HOME_EPOCH_HEADER,
   PIPE_HEADER,
+  pinText,
   type Timer,
   type World,
 } from "@roomhub/protocol";
@@ -22,7 +23,7 @@ import {
 import { WebSocket } from "ws";
 import { DialCourse, type DialCourseOptions, type DialStop } from "./dial-course.ts";
 import { judgeClose, judgeUpgrade, retry, stale, type Verdict } from "./hub-verdict.ts";
-import { dialAgentFor, type PinnedHub, type ProxyEnvironment } from "./proxy.ts";
+import { dialAgentFor, type ProxyEnvironment } from "./proxy.ts";
 import { maskOptions, type TunnelMask } from "./tunnel-mask.ts";
 import type { ParticipantTiming } from "../timing.ts";
 
@@ -36,7 +37,6 @@ export interface TunnelConnectionOptions extends DialCourseOptions {
   resumesOnly?: boolean;
   world: World;
   env: ProxyEnvironment;
-  pinned: PinnedHub | undefined;
   mask: TunnelMask;
   timing: Pick<ParticipantTiming, "dialMs" | "clusterDialMs" | "wakePongMs" | "resumePongMs">;
   /** Limits the dial until the hub's machine, or a proxy, has accepted the connection. */
@@ -181,12 +181,12 @@ export class TunnelConnection {
   }
 
   #connect({ url, isPiped }: DialStop): void {
-    const { token, env, pinned, mask, resumes, fence } = this.#options;
+    const { token, env, mask, resumes, fence } = this.#options;
     this.#startTimers(url);
     const sessionId = resumes?.resumeId;
     try {
-      const agent = dialAgentFor(url, env, pinned, this.#dial.signal);
-      const socket = new WebSocket(url, TUNNEL_SUBPROTOCOL, {
+      const agent = dialAgentFor(url, env, pinText(url.hash), this.#dial.signal);
+      const socket = new WebSocket(url.href.replace(/#.*$/, ""), TUNNEL_SUBPROTOCOL, {
         ...WS_LIMITS,
         ...maskOptions(url, mask),
         headers: {

@@ -7,15 +7,7 @@ import { TunnelConnection, type TunnelConnectionOptions } from "./tunnel-connect
 
 export interface TunnelSessionOptions extends Pick<
   TunnelConnectionOptions,
-  | "env"
-  | "pinned"
-  | "mask"
-  | "world"
-  | "maxStreams"
-  | "capabilities"
-  | "status"
-  | "onRequest"
-  | "onFault"
+  "env" | "mask" | "world" | "maxStreams" | "capabilities" | "status" | "onRequest" | "onFault"
 > {
   /** ms, on a clock that counts the time that this machine slept */
   nowMs: () => number;

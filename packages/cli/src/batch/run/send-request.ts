@@ -5,8 +5,14 @@ import {
   type IncomingMessage,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { type Invite, pinnedAgent, withTls } from "@roomhub/client";
-import { parseJson, percentDecoded, PRIORITY_HEADER } from "@roomhub/protocol";
+import type { Invite } from "@roomhub/client";
+import {
+  parseJson,
+  percentDecoded,
+  pinnedAgent,
+  PRIORITY_HEADER,
+  withTls,
+} from "@roomhub/protocol";
 
 /** A longer response is an error: it is in memory until it is written. */
 export const maxResponseBytes = 64 * 1024 * 1024;

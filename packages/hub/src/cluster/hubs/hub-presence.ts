@@ -2,7 +2,7 @@ import type { World } from "@roomhub/protocol";
 import { createHash } from "node:crypto";
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 
-/** Where a hub is reached. */
+/** Where a hub is reached: with `#pin=…`, where its key is the only one to accept. */
 export interface HubUrls {
   /** by clients and participants */
   advertiseUrl: string;
@@ -30,5 +30,5 @@ export interface HubPresence extends HubIdentity, HubUrls {
 export function hubIdOf(world: World, { linkUrl, advertiseUrl }: Partial<HubUrls>): string {
   const place = linkUrl ?? advertiseUrl;
   if (place === undefined) return Buffer.from(world.randomBytes(8)).toString("hex");
-  return createHash("sha256").update(place).digest("hex").slice(0, 16);
+  return createHash("sha256").update(place.replace(/#.*$/, "")).digest("hex").slice(0, 16);
 }

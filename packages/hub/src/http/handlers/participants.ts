@@ -11,7 +11,7 @@ import { featuresMeasured } from "../../operations/learned.ts";
 import * as participants from "../../operations/participants.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
-import { tunnelUrl } from "../tunnels/tunnel-url.ts";
+import { tunnelAddress } from "../tunnels/tunnel-address.ts";
 import type { JsonHandler, RouteDeps, RouteRequest, RouteResponse } from "../route.ts";
 import { ok, param, parse } from "./parse.ts";
 
@@ -110,7 +110,7 @@ function joinResponse(
     participant: participants.viewOf(operations, participant),
     roomId: room.id,
     heartbeatWithinMs: operations.limits.offlineAfterMs,
-    tunnel: { url: tunnelUrl(origin, room.code, participant.id) },
+    tunnel: tunnelAddress(origin, room.code, participant.id),
     ...(cluster === undefined ? {} : { hubs: cluster.roll.advertisedUrls() }),
     ...(homeEpoch === undefined ? {} : { homeEpoch }),
     ...(warnings.length === 0 ? {} : { warnings }),

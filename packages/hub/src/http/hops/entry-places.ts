@@ -18,7 +18,7 @@ import { errorFrame } from "../../inference/response/error-frame.ts";
 import type { Arrival, RoomPlaces, TunnelDial } from "./arrival.ts";
 import type { FlushingResponses } from "../flushing-responses.ts";
 import type { PeerReader } from "../peer.ts";
-import { tunnelUrl } from "../tunnels/tunnel-url.ts";
+import { tunnelAddress } from "../tunnels/tunnel-address.ts";
 import { discardRest } from "../unread-rest.ts";
 import { encodeHopFacts } from "./hop-facts.ts";
 
@@ -197,7 +197,7 @@ export class EntryPlaces implements RoomPlaces {
   #sendAway({ code }: Arrival, tunnel: TunnelDial, { home, mustTake }: There): void {
     const url = this.#deps.urlOf(home.hubId);
     if (url === undefined || mustTake) return;
-    const details = { tunnelUrl: tunnelUrl(url, code, tunnel.participantId) };
+    const details = { tunnel: tunnelAddress(url, code, tunnel.participantId) };
     if (home.epoch === ofSession)
       throw new HubError("session_elsewhere", "Another hub has this tunnel's session.", details);
     throw new HubError("home_elsewhere", `Another hub is the home of room ${code}.`, {
