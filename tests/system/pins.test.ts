@@ -1,13 +1,10 @@
 import { HubUnreachableError, openAIOptions, openRoom, RoomhubClient } from "@roomhub/client";
 import { createParticipant, type ParticipantNotice } from "@roomhub/participant";
-import { once } from "node:events";
-import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
-import type { Duplex } from "node:stream";
 import OpenAI from "openai";
 import { describe, expect, test, vi } from "vitest";
 import { thisMachine } from "../../packages/cli/src/doctor/machine.ts";
 import { userSays } from "../support/clients/openai-client.ts";
+import { startConnectProxy } from "../support/hub/connect-proxy.ts";
 import { type Middle, startMiddle } from "../support/hub/middle.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { pinOf, testCertificate } from "../support/hub/test-certificate.ts";
@@ -33,42 +30,13 @@ async function startSealed() {
   };
 }
 
-/** A proxy as offices have it: what is asked for by CONNECT leads to the port. */
-async function startConnectProxy(port: number) {
-  const asked: string[] = [];
-  const open = new Set<Duplex>();
-  const server = createServer();
-  server.on("connect", (request, client) => {
-    asked.push(request.url ?? "");
-    const far = connect(port, "127.0.0.1", () => {
-      client.write("HTTP/1.1 200 OK\r\n\r\n");
-      client.pipe(far).pipe(client);
-    });
-    for (const socket of [client, far]) socket.on("error", () => undefined);
-    client.on("close", () => far.destroy());
-    far.on("close", () => client.destroy());
-    open.add(client);
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    asked,
-    env: { HTTPS_PROXY: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
-    async [Symbol.asyncDispose]() {
-      for (const socket of open) socket.destroy();
-      server.close();
-      await once(server, "close");
-    },
-  };
-}
-
-function agentAt(hubUrl: string, room: string, endpoint: string, env = {}) {
+function agentAt(hubUrl: string, room: string, endpoint: string, env = {}, pinNow?: () => string) {
   const notices: ParticipantNotice[] = [];
   const agent = createParticipant({
     ...{ hubUrl, room, endpoint, id: "ada", nickname: "ada", model: "m", password: secret },
     timing: { drainMs: 0 },
     onNotice: (notice) => notices.push(notice),
-    env,
+    ...{ env, pin: pinNow },
   });
   return { agent, notices, said: () => JSON.stringify(notices) };
 }
@@ -115,6 +83,25 @@ describe("a hub with a pin", () => {
     expect((await first).done).toBe(false);
     expectSealed(sealed.middle);
   });
+});
+
+test("an agent of a hub whose certificate is replaced, as this process knows, is back with the next key", async () => {
+  await using sealed = await startSealed();
+  const { hub, middle, code } = sealed;
+  let now = pin;
+  const { agent, said } = agentAt(sealed.invite, code, "http://127.0.0.1:9/v1", {}, () => now);
+  await agent.start();
+  const next = testCertificate({ names: ["roomhub"] });
+  hub.hub.replaceCertificate(next);
+  middle.cut();
+  await vi.waitFor(() => expect(said()).toContain("another key than the pin"), 10_000);
+  now = pinOf(next);
+  await vi.waitFor(async () => {
+    const ada = await hub.client.getParticipant(code, "ada");
+    expect(ada.connection).toMatchObject({ connected: true });
+  }, 20_000);
+  await agent.close();
+  expectSealed(middle);
 });
 
 describe("an attacker with a certificate between a client and its hub", () => {

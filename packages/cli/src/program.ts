@@ -36,7 +36,11 @@ export async function runRoomhub(
       return client;
     },
     createParticipant: async (options) =>
-      context.createParticipant({ ...options, hubUrl: await pins.withPin(options.hubUrl) }),
+      context.createParticipant({
+        ...options,
+        hubUrl: await pins.withPin(options.hubUrl),
+        pin: () => pins.now(options.hubUrl),
+      }),
   };
   const program = await createProgram(observed, commandIn(args), args);
   try {

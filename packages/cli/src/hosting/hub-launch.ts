@@ -84,9 +84,8 @@ export async function launchHub(
   try {
     const listening = await hub.listen();
     const localUrl = localUrlOf(host, listening.port, options.tls?.only);
-    if (tls?.options.only === true) context.pins.require(localUrl, tls.pin);
     const forOthers = sharedUrls(listening.port);
-    const unfollow = tls?.follow(hub);
+    const unfollow = tls && followKey(context, tls, hub, localUrl);
     const announcement = isWildcard(host) && settings.mdns.value === true;
     const withdraw = announcement ? await announce(context, listening.port) : async () => {};
     return {
@@ -107,6 +106,24 @@ export async function launchHub(
     await hub.close();
     throw await explainListenFailure(context, error, port, host);
   }
+}
+
+/**
+ * This machine's address is no name of an authority's certificate: this process knows its hub by the key.
+ *
+ * @returns how to stop
+ */
+function followKey(
+  context: CliContext,
+  tls: LaunchedTls,
+  hub: Pick<RunningHub, "replaceCertificate">,
+  localUrl: string,
+): () => void {
+  const require = (pin: string) => {
+    if (tls.options.only === true) context.pins.require(localUrl, pin);
+  };
+  require(tls.pin);
+  return tls.follow(hub, require);
 }
 
 function pastedAs(hubUrl: string, { handout, tls }: HubOptions): PastedHub {
@@ -164,7 +181,7 @@ function sharedUrlsOf(
   const givenUrl = publicUrl ?? advertisedUrl;
   if (givenUrl !== undefined) {
     const label = publicUrl === undefined ? "advertised" : "public";
-    return [{ url: givenUrl.replace(/\/+$/, ""), label }];
+    return [{ url: givenUrl.replace(/\/*(?:#.*)?$/, ""), label }];
   }
   if (host === undefined || (isLoopbackHost(host) && !isWildcard(host))) return [];
   const named = tls?.names ?? [];

@@ -1,6 +1,6 @@
 import type { CertificatePair } from "@roomhub/hub";
 import { expect, test, vi } from "vitest";
-import { makeWorld, passing, type TestWorld } from "../test-context.fixture.ts";
+import { aRoom, makeWorld, passing, type TestWorld } from "../test-context.fixture.ts";
 import { makeCertificate } from "./make-certificate.ts";
 
 const flags = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
@@ -23,25 +23,31 @@ function machineWith(pair: CertificatePair) {
   const replaced: CertificatePair[] = [];
   let check = (): void => {};
   let reads = 0;
-  const world: TestWorld = makeWorld({
-    readFile: async (path) => {
-      reads += 1;
-      const text = files.get(path);
-      if (text === undefined)
-        throw Object.assign(new Error("ENOENT: no such file"), { code: "ENOENT" });
-      return text;
-    },
-    world: {
-      ...passing(),
-      setInterval: (task) => {
-        check = task;
-        return {};
+  const world: TestWorld = makeWorld(
+    {
+      readFile: async (path) => {
+        reads += 1;
+        const text = files.get(path);
+        if (text === undefined)
+          throw Object.assign(new Error("ENOENT: no such file"), { code: "ENOENT" });
+        return text;
       },
-      clearInterval: () => {
-        check = () => {};
+      world: {
+        ...passing(),
+        setInterval: (task) => {
+          check = task;
+          return {};
+        },
+        clearInterval: () => {
+          check = () => {};
+        },
       },
     },
-  });
+    {
+      listRooms: async () => [],
+      createRoom: async ({ name }) => ({ room: aRoom({ name }), hostId: "h" }),
+    },
+  );
   const { createHub } = world.context;
   world.context.createHub = async (options) => ({
     ...(await createHub(options)),
@@ -110,6 +116,33 @@ test("a renewed certificate is used once its key is there too", async () => {
   expect(replaced).toEqual([next]);
   expect(world.stderr.text).toContain("replaced; it is valid until Jan  1 00:00:00 2027 GMT\n");
   await stop();
+});
+
+test("what shares a model beside a hub follows a renewal with another key, and invites pin none", async () => {
+  const { world, put, pass } = machineWith(certificate("hub.example"));
+  world.context.fetch = async () => Response.json({ data: [{ id: "m" }] });
+  const running = world.run(
+    "up",
+    "--lan",
+    "--tls-only",
+    "--endpoint",
+    "http://127.0.0.1:9/v1",
+    "--model",
+    "m",
+    ...flags,
+  );
+  await vi.waitFor(() => expect(world.stdout.text).not.toBe(""));
+  const pinOfHub = () => world.participants[0]?.pin?.();
+  const before = pinOfHub();
+  expect(before).toMatch(/^sha256-/);
+  put(certificate("hub.example"));
+  await pass();
+  expect(pinOfHub()).toMatch(/^sha256-/);
+  expect(pinOfHub()).not.toBe(before);
+  expect(world.hubs[0]?.tls?.pin).toBeUndefined();
+  expect(world.stdout.text).not.toContain("sha256-");
+  world.stop();
+  expect(await running).toBe(0);
 });
 
 test("files that stay without a matching pair are reported once, and the certificate is kept", async () => {

@@ -16,8 +16,13 @@ export interface LaunchedTls {
   names: string[];
   /** Whether clients that know an address of this machine may use it with HTTPS. */
   isFor(address: string): boolean;
-  /** Keeps the hub's certificate as it is in the files. @returns how to stop */
-  follow(hub: Pick<RunningHub, "replaceCertificate">): () => void;
+  /**
+   * Keeps the hub's certificate as it is in the files.
+   *
+   * @param onPin - called with the pin of each one
+   * @returns how to stop
+   */
+  follow(hub: Pick<RunningHub, "replaceCertificate">, onPin: (pin: string) => void): () => void;
 }
 
 /**
@@ -38,8 +43,11 @@ export async function prepareTls(
     pin: pinOf(facts),
     names: namesOf(facts.subjectAltName),
     isFor: (address) => only || facts.checkIP(address) !== undefined,
-    follow: (hub) =>
-      followCertificate(context, files, certificate, ({ pair }) => hub.replaceCertificate(pair)),
+    follow: (hub, onPin) =>
+      followCertificate(context, files, certificate, (next) => {
+        hub.replaceCertificate(next.pair);
+        onPin(pinOf(next.facts));
+      }),
   };
 }
 
