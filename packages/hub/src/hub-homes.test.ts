@@ -28,6 +28,7 @@ async function startHub(stack: AsyncDisposableStack) {
     ...{ operations: () => context, bus: () => bus, isDraining: () => false },
     inFlight: () => new InFlight(),
     storedResponses: () => new StoredResponses(limits.responsesPerRoom),
+    pin: undefined,
     flushing: new FlushingResponses(limits.clientStallMs, nowMs),
   };
   const shared = createMemoryCluster();
