@@ -115,7 +115,9 @@ export class Children implements AsyncDisposable {
           () => find(holds) ?? (started.hasEnded ? "ended" : undefined),
           (value) => value !== undefined,
           timeoutMs,
-        );
+        ).catch((cause: Error) => {
+          throw new Error(`${cause.message}; it wrote:\n${text()}`, { cause });
+        });
         if (found === "ended" || found === undefined) {
           throw new Error(`roomhub ${args[0]} ended without ${what}:\n${text()}`);
         }

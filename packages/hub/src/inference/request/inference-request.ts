@@ -57,7 +57,7 @@ export interface InferenceRequest {
   pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined;
   /** The client's error when the one participant cannot be used. */
   refusalOf(pinned: Participant, reason: HubError): HubError;
-  /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
+  /** Whether the provider is asked for the usage of its stream, which the client then does not get. */
   mayRequestUsageOf(participant: Participant): boolean;
   /** its body, when it began while that was still arriving */
   readonly upload: Upload | undefined;
