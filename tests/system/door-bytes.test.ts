@@ -1,5 +1,10 @@
 import { once } from "node:events";
-import { createServer, request as httpRequest, type RequestListener } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestListener,
+} from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { expect, test } from "vitest";
 import { doorKey, startDoor } from "../support/hub/start-door.ts";
@@ -104,6 +109,40 @@ test("a response to HEAD has the length of the body that it has not", async () =
     const response = await fetch(room.url, { method: "HEAD", headers: { authorization } });
     expect(response.headers.get("content-length")).toBe("1000");
   }
+});
+
+test("trailers pass both ways, but for those that concern a connection or hubs alone", async () => {
+  const got: unknown[] = [];
+  await using room = await startAt((request, response) => {
+    request.resume().on("end", () => {
+      got.push(request.rawTrailers);
+      response.writeHead(200, { trailer: "X-Sum" });
+      response.write("part");
+      response.addTrailers({ "X-Sum": "12ab", "x-roomhub-peer": "1", "keep-alive": "9" });
+      response.end();
+    });
+  });
+  const request = httpRequest(room.url, {
+    ...{ method: "POST", agent: false },
+    headers: { authorization, trailer: "X-Check" },
+  });
+  request.write("body");
+  request.addTrailers({ "X-Check": "ok", "x-roomhub-peer": "1" });
+  request.end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  expect(await textOf(response)).toBe("part");
+  expect([got, response.rawTrailers]).toEqual([[["X-Check", "ok"]], ["X-Sum", "12ab"]]);
+});
+
+test.each([
+  ["HEAD", "transfer-encoding: chunked"],
+  ["GET", "content-length: 0"],
+])("trailers that are announced and cannot come end no door: %s", async (method, framing) => {
+  await using room = await startAt((_request, response) => {
+    response.socket?.end(`HTTP/1.1 200 OK\r\ntrailer: x-sum\r\n${framing}\r\n\r\n`);
+  });
+  const response = await fetch(room.url, { method, headers: { authorization } });
+  expect([response.status, await response.text()]).toEqual([200, ""]);
 });
 
 test.each([

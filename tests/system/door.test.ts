@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { DoorOptions } from "../../packages/cli/src/door/door.ts";
 import { openaiAt, userSays } from "../support/clients/openai-client.ts";
 import { sendBytes } from "../support/clients/raw-http.ts";
+import { startConnectProxy } from "../support/hub/connect-proxy.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
 import { startMiddle } from "../support/hub/middle.ts";
 import { doorKey, startDoor } from "../support/hub/start-door.ts";
@@ -206,6 +207,50 @@ describe("a hub that is away", () => {
     room.middle.cut();
     expect((await get(room.door.url)).status).toBe(502);
     expect(room.middle.read).toEqual([]);
+  });
+});
+
+describe("a door behind a proxy", () => {
+  /** No name leads there but through the proxy. */
+  const hubAt = (scheme: string) => `${scheme}://hub.test:5050`;
+  const withUser = (url: string) => url.replace("//", "//ada:p%40ss@");
+
+  test("reaches the hub through it, which gets its user's name and sees nothing of what passes", async () => {
+    await using room = await startSealedRoom();
+    await using proxy = await startConnectProxy(room.middle.port);
+    const hubKey = room.key;
+    const way = { pin, hubKey, proxyUrl: withUser(proxy.url) };
+    await using door = await startDoor(hubAt("https"), room.code, way);
+    const whole = await door.openai.chat.completions.create({ model: "*", messages });
+    expect(whole.choices[0]?.message.content).toBe("canary to be or not");
+    expect(proxy.asked).toEqual(["hub.test:5050"]);
+    expect(proxy.said).toEqual([`Basic ${Buffer.from("ada:p@ss").toString("base64")}`]);
+    expect(Buffer.concat(room.middle.wire).toString("latin1")).not.toMatch(/canary|HTTP\/1|rhk_/);
+    room.middle.mode = "attacking";
+    room.middle.cut();
+    expect((await get(door.url)).status).toBe(502);
+    expect(room.middle.read).toEqual([]);
+  });
+
+  test("reaches a hub without TLS through it, too", async () => {
+    await using hub = await startTestHub();
+    await using proxy = await startConnectProxy(hub.port);
+    const proxyUrl = proxy.url;
+    await using door = await startDoor(hubAt("http"), await hub.createRoom(), { proxyUrl });
+    expect((await get(door.url)).status).toBe(200);
+    expect(proxy.asked).toEqual(["hub.test:5050"]);
+  });
+
+  test("says so when the proxy refuses, and when it is not there", async () => {
+    const proxy = await startConnectProxy(undefined);
+    await using door = await startDoor(hubAt("https"), "ABC234", { pin, proxyUrl: proxy.url });
+    const said = async () => [(await get(door.url)).status, door.requests.at(-1)?.problem];
+    const host = new URL(proxy.url).host;
+    expect(await said()).toEqual([
+      ...[503, expect.stringContaining(`the proxy ${host} refuses the way to hub.test:5050: 403`)],
+    ]);
+    await proxy[Symbol.asyncDispose]();
+    expect(await said()).toEqual([503, expect.stringContaining("ECONNREFUSED")]);
   });
 });
 

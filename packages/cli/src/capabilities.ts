@@ -222,11 +222,13 @@ export async function sendMetrics(
   return otlpSender.sendMetrics(options);
 }
 
-/** Opens a door to a room for the clients of this machine. */
-export async function openDoor(options: DoorOptions): Promise<Door> {
+/** Opens a door to a room for the clients of this machine, by way of the proxy that agents would use. */
+export async function openDoor(options: Omit<DoorOptions, "proxyUrl">): Promise<Door> {
   const door = await import("./door/door.ts");
+  const { proxyUrlFor } = await import("@roomhub/participant");
   allowHeapGrowth();
-  return door.openDoor(options);
+  const proxyUrl = proxyUrlFor(new URL(options.room.hubUrl), process.env);
+  return door.openDoor({ ...options, proxyUrl });
 }
 
 /** The doors of this user, in the runtime folder where there is one. */

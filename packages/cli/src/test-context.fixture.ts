@@ -82,7 +82,7 @@ export interface TestWorld {
   /** doors that are open */
   doors: OpenDoor[];
   /** doors that were opened here, also after they are closed */
-  openedDoors: DoorOptions[];
+  openedDoors: Omit<DoorOptions, "proxyUrl">[];
   /** models that were chosen for a folder */
   chosenModels: SavedToken[];
   /** pages that were served */

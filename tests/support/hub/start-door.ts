@@ -12,7 +12,14 @@ export const doorKey = "rhd_the-key-of-this-door";
 export async function startDoor(hubUrl: string, room: string, more: Partial<DoorOptions> = {}) {
   const requests: DoorRequest[] = [];
   const door = await openDoor({
-    ...{ port: 0, room: { hubUrl, room }, pin: undefined, hubKey: undefined, origins: [] },
+    ...{
+      port: 0,
+      room: { hubUrl, room },
+      pin: undefined,
+      proxyUrl: undefined,
+      hubKey: undefined,
+      origins: [],
+    },
     ...{
       key: doorKey,
       openedBy: "roomhub open",

@@ -34,6 +34,8 @@ export interface DoorOptions extends DoorRules {
   room: Invite;
   /** of the hub; undefined where an authority vouches for it, or for plain HTTP */
   pin: string | undefined;
+  /** of a proxy between here and the hub, which leads there by CONNECT; undefined for none */
+  proxyUrl: string | undefined;
   /** what the hub gets as the API key; undefined for none */
   hubKey: string | undefined;
   world: World;
@@ -116,14 +118,14 @@ class DoorServer {
   #whenIdle: (() => void) | undefined;
 
   constructor(options: DoorOptions) {
-    const { room, pin, hubKey, world } = options;
+    const { room, pin, proxyUrl, hubKey, world } = options;
     this.#options = options;
     this.#guard = new DoorGuard(options);
     const { host, pathname } = new URL(room.hubUrl);
     this.#roomPath = `${pathname.replace(/\/+$/, "")}/rooms/${room.room}`;
     const key = hubKey === undefined ? [] : ["Authorization", `Bearer ${hubKey}`];
     this.#ownFields = ["Host", host, ...key];
-    const dial = hubDialler(room.hubUrl, pin);
+    const dial = hubDialler(room.hubUrl, pin, proxyUrl);
     this.#pool = new HopPool(
       () =>
         dial().catch((error: unknown) => {

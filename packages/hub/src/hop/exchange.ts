@@ -113,7 +113,8 @@ export class HopExchange implements SocketUser, ResponseParts {
 
   endBody(): void {
     this.#hasSentBody = true;
-    const last = this.#takeHead() + (this.#isChunked ? "0\r\n\r\n" : "");
+    const trailers = passingHeaders(this.#options.request.rawTrailers);
+    const last = this.#takeHead() + (this.#isChunked ? headText("0", trailers) : "");
     if (last !== "") this.#socket?.socket.write(last, "latin1");
   }
 
@@ -168,6 +169,14 @@ export class HopExchange implements SocketUser, ResponseParts {
     if (this.#reader.isWhole) this.#response.end(bytes, this.#onDelivered);
     else if (!this.#response.write(bytes)) this.#isPaused = true;
     return !this.#isPaused;
+  }
+
+  onTrailers(fields: readonly string[]): void {
+    const passing = passingHeaders(fields);
+    const pairs: [string, string][] = [];
+    for (let index = 0; index + 1 < passing.length; index += 2)
+      pairs.push([passing[index] ?? "", passing[index + 1] ?? ""]);
+    this.#response.addTrailers(pairs);
   }
 
   #open(socket: PooledSocket): void {

@@ -1,9 +1,13 @@
-/** What concerns one connection alone, RFC 9110 §7.6.1. */
+/**
+ * What concerns one connection alone, RFC 9110 §7.6.1. Trailers pass, but not their announcement: it is optional, and Node throws
+ * where the next connection has no chunks to put them behind.
+ */
 const perConnection = new Set([
   "connection",
   "keep-alive",
   "proxy-connection",
   "te",
+  "trailer",
   "transfer-encoding",
   "upgrade",
 ]);

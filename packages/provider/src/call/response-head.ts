@@ -29,6 +29,16 @@ interface Field {
 }
 
 /**
+ * Names and values in turn.
+ *
+ * @param lines - of trailers
+ * @throws {InvalidResponseError}
+ */
+export function fieldsOf(lines: readonly string[]): string[] {
+  return lines.map(parseField).flatMap(({ spelled, value }) => [spelled, value]);
+}
+
+/**
  * The heads of a server's responses. They are often, byte for byte, the one before: then they are the same record.
  * Otherwise most of their lines are.
  */

@@ -1,4 +1,9 @@
-import { InvalidResponseError, type ParsedHead, type ResponseHeads } from "./response-head.ts";
+import {
+  fieldsOf,
+  InvalidResponseError,
+  type ParsedHead,
+  type ResponseHeads,
+} from "./response-head.ts";
 
 const maxHeadBytes = 16 * 1024;
 /** Of a chunk's size with its extensions, and of all trailers together. */
@@ -14,6 +19,8 @@ export interface ResponseParts {
   onHead(head: ParsedHead): void;
   /** @returns false to stop: what follows in the chunk stays unread */
   onBody(bytes: Buffer): boolean;
+  /** What follows a body in chunks, before its end: names and values in turn. Left out: it is dropped unread. */
+  onTrailers?(fields: readonly string[]): void;
 }
 
 type State =
@@ -39,6 +46,7 @@ export class ResponseReader {
   #text = "";
   #leftBytes = 0;
   #trailerBytes = 0;
+  readonly #trailers: string[] = [];
   #isKept = false;
 
   /** @param hasNoBody - whatever the head says: the response to a HEAD request */
@@ -176,7 +184,9 @@ export class ResponseReader {
       this.#trailerBytes += line.length;
       if (this.#trailerBytes > maxLineBytes)
         throw new InvalidResponseError("its trailers are too long");
-      if (line === "") this.#state = "whole";
+      if (line !== "") return void this.#trailers.push(line);
+      this.#state = "whole";
+      if (this.#trailers.length > 0) this.#parts.onTrailers?.(fieldsOf(this.#trailers));
     }
   }
 }
