@@ -1,4 +1,5 @@
 import type { EventSpelling, HubEvent } from "@roomhub/protocol";
+import type { Occurrence } from "./occurrence.ts";
 
 /**
  * A watcher of one room, or of the whole hub. Gets events as bytes, in order, one or more at once. All subscribers with
@@ -16,13 +17,6 @@ export interface Subscriber {
 
 /** Gets a room's events as values in this process, in order, one or more at once. Must not throw. */
 export type EventListener = (events: readonly HubEvent[]) => void;
-
-/** One event. Each form is made when it is first needed. */
-export interface Published {
-  /** @param id - for this audience; undefined for detail, which is not counted */
-  wire(spelling: EventSpelling, id: string | undefined): string;
-  value(): HubEvent;
-}
 
 /** Approximate limit of unsent text. */
 const maxWaitingCharacters = 64 * 1024;
@@ -93,18 +87,18 @@ export class Audience {
   }
 
   /** Puts an event for listeners only. */
-  tell(event: Published): void {
+  tell(event: Occurrence): void {
     if (this.hasListeners) this.#waitingValues.push(event.value());
   }
 
-  put(event: Published, id: string): void {
+  put(event: Occurrence, id: string): void {
     this.tell(event);
     for (const feed of this.#feeds) feed.put(event, id);
     this.#flushIfLong();
   }
 
   /** Puts an event for subscribers with detail only; it is not counted. */
-  putDetail(event: Published): void {
+  putDetail(event: Occurrence): void {
     for (const feed of this.#feeds) if (feed.isDetailed) feed.put(event, undefined);
     this.#flushIfLong();
   }
@@ -146,7 +140,7 @@ class Feed {
     this.isDetailed = isDetailed;
   }
 
-  put(event: Published, id: string | undefined): void {
+  put(event: Occurrence, id: string | undefined): void {
     if (this.subscribers.size > 0) this.waiting += event.wire(this.spelling, id);
   }
 

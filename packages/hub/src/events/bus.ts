@@ -2,14 +2,11 @@ import {
   DETAIL_EVENT_NAMES,
   type DetailEventName,
   type DetailPayloads,
-  encodeSseEvent,
-  spellEventName,
   type EventName,
   type EventPayloads,
-  type EventSpelling,
-  type HubEvent,
 } from "@roomhub/protocol";
-import { Audience, type EventListener, type Published, type Subscriber } from "./audience.ts";
+import { Audience, type EventListener, type Subscriber } from "./audience.ts";
+import { Occurrence } from "./occurrence.ts";
 
 /** Whether any stream of the hub shows detail. Without one, no detail is recorded. Contract §5, "Detail". */
 export interface DetailWatch {
@@ -295,52 +292,4 @@ function isDetail(name: EventName | DetailEventName): name is DetailEventName {
 
 function idOf({ name, count }: RoomStream): string {
   return `${name}-${count}`;
-}
-
-/** One event without its number. What is equal for all subscribers is made once. */
-class Occurrence implements Published {
-  readonly #roomCode: string;
-  readonly #name: EventName | DetailEventName;
-  readonly #timestamp: string;
-  readonly #payload: object;
-  /** JSON without the opening brace and the type */
-  #fields: string | undefined;
-
-  /** @param payload - the payload that belongs to the name */
-  constructor(
-    roomCode: string,
-    name: EventName | DetailEventName,
-    timestamp: string,
-    payload: object,
-  ) {
-    this.#roomCode = roomCode;
-    this.#name = name;
-    this.#timestamp = timestamp;
-    this.#payload = payload;
-  }
-
-  /** The same for other hubs, whose watchers of all rooms do not get it. */
-  hidden(): Occurrence {
-    const payload = { ...this.#payload, isHidden: true };
-    return new Occurrence(this.#roomCode, this.#name, this.#timestamp, payload);
-  }
-
-  value(): HubEvent {
-    const [type, timestamp, roomCode] = [this.#name, this.#timestamp, this.#roomCode];
-    // The payload belongs to the name, but the compiler sees two unions. Listeners get no detail.
-    return { type, timestamp, roomCode, ...this.#payload } as unknown as HubEvent;
-  }
-
-  wire(spelling: EventSpelling, id: string | undefined): string {
-    const spelled = spellEventName(this.#name, spelling);
-    this.#fields ??= this.#encodeFields();
-    return encodeSseEvent(id, spelled, `{"type":"${spelled}",${this.#fields}`);
-  }
-
-  /** Nothing in a timestamp or a room's code needs escaping. */
-  #encodeFields(): string {
-    const members = JSON.stringify(this.#payload).slice(1);
-    const comma = members === "}" ? "" : ",";
-    return `"timestamp":"${this.#timestamp}","roomCode":"${this.#roomCode}"${comma}${members}`;
-  }
 }
