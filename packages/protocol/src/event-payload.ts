@@ -42,19 +42,25 @@ export const LeftPayload = z.object({
 });
 export type LeftPayload = z.infer<typeof LeftPayload>;
 
-/**
- * The first 8 hex digits of the keyed hash of the session that a request names: the same for requests of one conversation
- * in one room, until the hub restarts. Contract §3, "Conversations".
- */
-const Conversation = z.string();
-
 /** Of a request that others come before; absent for all others. Contract §3, "Batches". */
 export const Priority = z.enum(["batch"]);
 
 /** The pattern of the alias that the request's `model` field matches; absent when it matches none. Contract §3, "Aliases". */
 const AliasPattern = z.string().optional();
 
-export const RequestPayload = z.object({
+/** Who sent a request, and how it is treated. */
+const senderFields = {
+  client: ClientIdentity,
+  /**
+   * The first 8 hex digits of the keyed hash of the session that a request names: the same for requests of one
+   * conversation in one room, until the hub restarts; absent when it names none. Contract §3, "Conversations".
+   */
+  conversation: z.string().optional(),
+  priority: Priority.optional(),
+};
+
+/** Of a request that a participant serves. */
+const servedFields = {
   requestId: z.string(),
   participantId: z.string(),
   model: z.string(),
@@ -62,25 +68,18 @@ export const RequestPayload = z.object({
   /** the request's `model` field */
   selector: z.string(),
   alias: AliasPattern,
-  client: ClientIdentity,
-  /** absent when the request names no session */
-  conversation: Conversation.optional(),
-  priority: Priority.optional(),
+  ...senderFields,
+};
+
+export const RequestPayload = z.object({
+  ...servedFields,
   /** 1 to 3 */
   attempt: z.int(),
 });
 export type RequestPayload = z.infer<typeof RequestPayload>;
 
 export const CompletePayload = z.object({
-  requestId: z.string(),
-  participantId: z.string(),
-  model: z.string(),
-  protocol: InferenceProtocol,
-  selector: z.string(),
-  alias: AliasPattern,
-  client: ClientIdentity,
-  conversation: Conversation.optional(),
-  priority: Priority.optional(),
+  ...servedFields,
   attempts: z.int(),
   /** ms spent waiting for a free participant */
   queueMs: z.number(),
@@ -102,9 +101,7 @@ export const FailurePayload = z.object({
   code: z.string(),
   selector: z.string().nullable(),
   alias: AliasPattern,
-  client: ClientIdentity,
-  conversation: Conversation.optional(),
-  priority: Priority.optional(),
+  ...senderFields,
   attempts: z.int(),
   queueMs: z.number(),
 });
@@ -129,9 +126,7 @@ export const QueuedPayload = z.object({
   selector: z.string(),
   alias: AliasPattern,
   protocol: InferenceProtocol,
-  client: ClientIdentity,
-  conversation: Conversation.optional(),
-  priority: Priority.optional(),
+  ...senderFields,
   /** 1 is the next; by the order of turns at that moment */
   place: z.int().min(1),
 });

@@ -25,23 +25,13 @@ const codeOfField: Record<string, ErrorCode> = {
  */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown): ParsedBody<z.output<T>> {
   if (!isObject(body)) {
-    return {
-      ok: false,
-      code: "invalid_type",
-      param: "",
-      message: "The request body must be a JSON object.",
-    };
+    return refused("invalid_type", "", "The request body must be a JSON object.");
   }
   const poisoned = ["__proto__", "constructor", "prototype"].find((key) =>
     Object.hasOwn(body, key),
   );
   if (poisoned !== undefined) {
-    return {
-      ok: false,
-      code: "invalid_type",
-      param: poisoned,
-      message: `A field named ${poisoned} is not accepted.`,
-    };
+    return refused("invalid_type", poisoned, `A field named ${poisoned} is not accepted.`);
   }
   const result = schema.safeParse(body);
   if (result.success) return { ok: true, value: result.data };
@@ -53,28 +43,21 @@ export function parseBody<T extends z.ZodType>(schema: T, body: unknown): Parsed
   const name = param === "" ? "The body" : param;
   const isTopLevel = path.length === 1;
   if (issue?.code === "invalid_type" && isTopLevel && !Object.hasOwn(body, field)) {
-    return {
-      ok: false,
-      code: "missing_required_parameter",
-      param,
-      message: `The field ${name} is required.`,
-    };
+    return refused("missing_required_parameter", param, `The field ${name} is required.`);
   }
   if (issue?.code === "invalid_type") {
-    const message = `${name} must be ${article(issue.expected)}.`;
-    return {
-      ok: false,
-      code: field === "authHeaders" ? "invalid_auth_header" : "invalid_type",
-      param,
-      message,
-    };
+    const code = field === "authHeaders" ? "invalid_auth_header" : "invalid_type";
+    return refused(code, param, `${name} must be ${article(issue.expected)}.`);
   }
   const detail = issue?.message ?? "is not valid";
   const message = `${name}: ${detail}${detail.endsWith(".") ? "" : "."}`;
   const isTooLarge = issue?.code === "custom" && issue.params?.["tooLarge"] === true;
-  const fieldCode = codeOfField[field];
-  if (fieldCode !== undefined) return { ok: false, code: fieldCode, param, message };
-  return { ok: false, code: isTooLarge ? "field_too_large" : "invalid_type", param, message };
+  const code = codeOfField[field] ?? (isTooLarge ? "field_too_large" : "invalid_type");
+  return refused(code, param, message);
+}
+
+function refused(code: ErrorCode, param: string, message: string): ParsedBody<never> {
+  return { ok: false, code, param, message };
 }
 
 function article(expected: string): string {
