@@ -329,21 +329,24 @@ describe("a form", () => {
     sending.destroy();
   });
 
-  test("waits at its client while all slots are taken", async () => {
-    await using server = await startUploadServer();
-    await using hub = await startTestHub();
+  /** A room whose only slot is taken by the first half of a form. */
+  async function aTakenSlot(server: { url: string; forms: ReceivedForm[] }, hub: TestHub) {
     const code = await hub.createRoom();
-    await joinDirect(hub, code, {
-      model: "m",
-      endpoint: server.url,
-      config: { maxConcurrency: 1 },
-    });
+    const config = { maxConcurrency: 1 };
+    await joinDirect(hub, code, { model: "m", endpoint: server.url, config });
     const events = await hub.watch(code, "dot", true);
     const first = aForm(mib);
-    const second = aForm(8 * mib);
     const running = open(hub, code, first.sent.length);
     running.write(first.sent.subarray(0, mib / 2));
     await untilForm(server, "the first", (one) => (one?.bytes ?? 0) > mib / 4);
+    return { code, events, first, running };
+  }
+
+  test("waits at its client while all slots are taken", async () => {
+    await using server = await startUploadServer();
+    await using hub = await startTestHub();
+    const { code, events, first, running } = await aTakenSlot(server, hub);
+    const second = aForm(8 * mib);
     const waiting = open(hub, code, second.sent.length);
     waiting.write(second.sent);
     waiting.end();
@@ -361,19 +364,10 @@ describe("a form", () => {
   test("of a client that leaves while it waits is noticed, though it is behind what the client had sent", async () => {
     await using server = await startUploadServer();
     await using hub = await startTestHub();
-    const code = await hub.createRoom();
-    await joinDirect(hub, code, {
-      model: "m",
-      endpoint: server.url,
-      config: { maxConcurrency: 1 },
-    });
-    const events = await hub.watch(code, "dot", true);
-    const form = aForm(2 * mib);
-    const running = open(hub, code, form.sent.length);
-    running.write(form.sent.subarray(0, mib / 2));
-    await untilForm(server, "the first", (one) => (one?.bytes ?? 0) > mib / 4);
-    const waiting = open(hub, code, 6 * form.sent.length);
-    for (let part = 0; part < 5; part++) waiting.write(part === 0 ? form.sent : Buffer.alloc(mib));
+    const { code, events, running } = await aTakenSlot(server, hub);
+    const { sent } = aForm(2 * mib);
+    const waiting = open(hub, code, 6 * sent.length);
+    for (let part = 0; part < 5; part++) waiting.write(part === 0 ? sent : Buffer.alloc(mib));
     await events.next("request.queued");
     waiting.destroy();
     expect((await events.next("llm.error")).data).toMatchObject({ code: "client_disconnected" });
