@@ -68,12 +68,10 @@ export class EventStreams {
       "x-accel-buffering": "no",
       "x-content-type-options": "nosniff",
     });
-    const stream = new EventStream(
-      response,
-      { access, spelling, isDetailed },
-      this.#limits.subscriberBufferBytes,
-      this.#nowMs,
-    );
+    const maxBufferedBytes = this.#limits.subscriberBufferBytes;
+    const stream = new EventStream(response, {
+      ...{ access, spelling, isDetailed, maxBufferedBytes, nowMs: this.#nowMs },
+    });
     stream.write(encodeSseRetry(reconnectAfterMs) + encodeSseComment("roomhub events"));
     this.#streams.add(stream);
     const unsubscribe = isForHub
@@ -108,31 +106,23 @@ export class EventStreams {
   }
 }
 
+interface StreamOptions extends Pick<EventStreamOptions, "access" | "spelling" | "isDetailed"> {
+  maxBufferedBytes: number;
+  nowMs: () => number;
+}
+
 class EventStream implements Subscriber {
   readonly spelling: EventSpelling;
   readonly isDetailed: boolean;
   readonly #response: ServerResponse;
-  readonly #access: Access | undefined;
-  readonly #maxBufferedBytes: number;
-  readonly #nowMs: () => number;
+  readonly #options: StreamOptions;
   lastWriteMs = 0;
 
-  constructor(
-    response: ServerResponse,
-    {
-      access,
-      spelling,
-      isDetailed,
-    }: Pick<EventStreamOptions, "access" | "spelling" | "isDetailed">,
-    maxBufferedBytes: number,
-    nowMs: () => number,
-  ) {
+  constructor(response: ServerResponse, options: StreamOptions) {
     this.#response = response;
-    this.#access = access;
-    this.spelling = spelling;
-    this.isDetailed = isDetailed;
-    this.#maxBufferedBytes = maxBufferedBytes;
-    this.#nowMs = nowMs;
+    this.#options = options;
+    this.spelling = options.spelling;
+    this.isDetailed = options.isDetailed;
   }
 
   deliver(wire: Buffer): void {
@@ -141,15 +131,15 @@ class EventStream implements Subscriber {
 
   write(wire: Buffer | string): void {
     if (this.#response.destroyed || this.#response.writableEnded) return;
-    this.lastWriteMs = this.#nowMs();
+    this.lastWriteMs = this.#options.nowMs();
     this.#response.write(wire);
     // A subscriber that does not read must not cost the hub its memory. Contract §6.
-    if (this.#response.writableLength > this.#maxBufferedBytes) this.#response.destroy();
+    if (this.#response.writableLength > this.#options.maxBufferedBytes) this.#response.destroy();
   }
 
   /** @param wallMs - epoch ms @returns whether it ended */
   endWithAccess(wallMs: number): boolean {
-    const refusal = this.#access?.refusal(wallMs);
+    const refusal = this.#options.access?.refusal(wallMs);
     if (refusal === undefined) return false;
     this.write(encodeSseComment(refusal.code));
     this.#response.end();

@@ -19,29 +19,17 @@ export interface ResponseOptions {
 /** One client's socket, as dispatch sees it: takes the bytes of the response, reports back-pressure and disconnects. */
 export class SocketClientResponse implements ClientResponse, Sending {
   readonly #response: ServerResponse;
-  readonly #requestId: string;
-  readonly #errorShape: ErrorShape;
+  readonly #options: ResponseOptions;
   readonly #skipsInformational: boolean;
-  readonly #flushing: FlushingResponses;
-  readonly #turnEnd: TurnEnd;
-  readonly #delivery: ResponseOptions["delivery"];
   #listener: ClientListener | undefined;
   #isGone = false;
   #isHeadSent = false;
   #whole: { body: Buffer; onHandedOver: (() => void) | undefined } | undefined;
 
   /** @param response - without head and headers so far */
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { requestId, errorShape, flushing, turnEnd, delivery }: ResponseOptions,
-  ) {
-    this.#flushing = flushing;
-    this.#turnEnd = turnEnd;
-    this.#delivery = delivery;
+  constructor(request: IncomingMessage, response: ServerResponse, options: ResponseOptions) {
     this.#response = response;
-    this.#requestId = requestId;
-    this.#errorShape = errorShape;
+    this.#options = options;
     this.#skipsInformational = isKnownToSkipInformational(request);
   }
 
@@ -91,7 +79,7 @@ export class SocketClientResponse implements ClientResponse, Sending {
     head.push("content-length", String(body.length));
     this.#response.writeHead(status, head);
     this.#whole = { body, onHandedOver };
-    this.#turnEnd.add(this);
+    this.#options.turnEnd.add(this);
   }
 
   /** Sends a whole response, whose head is written. */
@@ -101,20 +89,21 @@ export class SocketClientResponse implements ClientResponse, Sending {
     if (whole === undefined || this.#response.destroyed) return;
     this.#whole = undefined;
     this.#response.end(whole.body, this.#onceTaken(whole.onHandedOver));
-    if (whole.onHandedOver === undefined) this.#flushing.note(this.#response);
+    if (whole.onHandedOver === undefined) this.#options.flushing.note(this.#response);
   }
 
   end(onHandedOver?: () => void): void {
     this.#isHeadSent = true;
     this.#response.end(this.#onceTaken(onHandedOver));
-    if (onHandedOver === undefined) this.#flushing.note(this.#response);
+    if (onHandedOver === undefined) this.#options.flushing.note(this.#response);
   }
 
   refuse(error: HubError, headers: Record<string, string>): void {
     if (this.#response.destroyed) return;
-    setCommonHeaders(this.#response, this.#requestId, this.#errorShape);
-    sendError(this.#response, error, this.#errorShape, this.#flushing, headers);
-    this.#flushing.note(this.#response);
+    const { requestId, errorShape, flushing } = this.#options;
+    setCommonHeaders(this.#response, requestId, errorShape);
+    sendError(this.#response, error, errorShape, flushing, headers);
+    flushing.note(this.#response);
   }
 
   writeProcessing(): void {
@@ -131,17 +120,17 @@ export class SocketClientResponse implements ClientResponse, Sending {
 
   /** The client of a piped request is at another hub, which reports the delivery. */
   #onceTaken(onHandedOver: (() => void) | undefined): (() => void) | undefined {
-    if (onHandedOver === undefined || this.#delivery === undefined) return onHandedOver;
-    const { deliveries, hubId } = this.#delivery;
-    deliveries.expect(this.#requestId, {
-      ...{ hubId, hop: this.#response.req.socket },
+    const { delivery, requestId } = this.#options;
+    if (onHandedOver === undefined || delivery === undefined) return onHandedOver;
+    delivery.deliveries.expect(requestId, {
+      ...{ hubId: delivery.hubId, hop: this.#response.req.socket },
       onEnd: (outcome) => (outcome === "delivered" ? onHandedOver() : this.#listener?.onGone()),
     });
     return undefined;
   }
 
   #head(headers: Record<string, string>): string[] {
-    return headPairs(this.#requestId, this.#errorShape, headers);
+    return headPairs(this.#options.requestId, this.#options.errorShape, headers);
   }
 }
 

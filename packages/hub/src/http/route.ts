@@ -22,6 +22,10 @@ export interface Admitted {
 
 /** A request as a JSON handler gets it. */
 export interface RouteRequest {
+  /** the room's code in the path; empty where the path has none */
+  readonly code: string;
+  /** the participant's id in the path; empty where the path has none */
+  readonly id: string;
   params: Readonly<Record<string, string | undefined>>;
   query: URLSearchParams;
   /** decoded JSON; undefined for routes without a body */

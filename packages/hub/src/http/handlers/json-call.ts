@@ -37,6 +37,14 @@ export class JsonCall implements RouteRequest, BodySink {
     this.#startedMs = deps.operations.nowMs();
   }
 
+  get code() {
+    return this.params["code"] ?? "";
+  }
+
+  get id() {
+    return this.params["id"] ?? "";
+  }
+
   get params() {
     return this.#arrival.match.params;
   }
@@ -85,14 +93,14 @@ export class JsonCall implements RouteRequest, BodySink {
   }
 
   handle(): void {
-    const { route, match } = this.#arrival;
+    const { route } = this.#arrival;
     const { registrations, registry, wallMs } = this.#deps.operations;
     try {
       const refusal = this.#arrival.access?.refusal(wallMs());
       if (refusal !== undefined) throw refusal;
       if (route.hasBody) this.body = jsonIn(Buffer.concat(this.#chunks));
       if (registrations !== undefined) {
-        this.#roomCode = registry.findRoom(match.params["code"] ?? "")?.code;
+        this.#roomCode = registry.findRoom(this.code)?.code;
         // The room may have left while the body arrived.
         if (this.#roomCode !== undefined) registrations.requireHere(this.#roomCode);
       }

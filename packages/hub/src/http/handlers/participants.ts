@@ -13,16 +13,15 @@ import { getRoom } from "../../operations/rooms.ts";
 import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
 import { tunnelAddress } from "../tunnels/tunnel-address.ts";
 import type { JsonHandler, RouteDeps, RouteRequest, RouteResponse } from "../route.ts";
-import { ok, param, parse } from "./parse.ts";
+import { ok, parse } from "./parse.ts";
 
 /** `POST /rooms/:code/join`. Interface §4. */
 export const postJoin: JsonHandler = async (request, deps) => {
   const { operations, schemas } = deps;
-  const code = param(request, "code");
+  const { code, peer, onlyIfNew } = request;
   // An unknown room is reported before anything that is wrong with the body.
   getRoom(operations, code);
   const joining = parse(schemas.join, request.body);
-  const { peer, onlyIfNew } = request;
   const outcome = await joinParticipant(operations, code, joining, peer, onlyIfNew);
   return joinResponse(request, deps, joining, outcome);
 };
@@ -30,18 +29,16 @@ export const postJoin: JsonHandler = async (request, deps) => {
 /** `PUT /v1/rooms/:code/participants/:id`: a join when the id is unknown, else a change. Contract §1. */
 export const putParticipant: JsonHandler = async (request, deps) => {
   const { operations, schemas } = deps;
-  const code = param(request, "code");
-  const id = param(request, "id");
+  const { code, id, peer, onlyIfNew } = request;
   const isKnown = isKnownParticipant(operations, code, id);
   checkIdInBody(request.body, id);
   if (!isKnown) {
     const joining = parse(schemas.join, withId(request.body, id));
-    const { peer, onlyIfNew } = request;
     const outcome = await joinParticipant(operations, code, joining, peer, onlyIfNew);
     return joinResponse(request, deps, joining, outcome);
   }
   const change = parse(schemas.updateParticipant, request.body);
-  const outcome = await updateParticipant(operations, code, id, change, request.peer);
+  const outcome = await updateParticipant(operations, code, id, change, peer);
   return joinResponse(request, deps, change, {
     ...outcome,
     isNew: false,
@@ -51,46 +48,38 @@ export const putParticipant: JsonHandler = async (request, deps) => {
 };
 
 /** `PUT /v1/rooms/:code/participants/:id/features`. Contract §3, "Features". */
-export const putFeatures: JsonHandler = (request, { operations, schemas }) => {
-  const [code, id] = [param(request, "code"), param(request, "id")];
+export const putFeatures: JsonHandler = ({ code, id, body, peer }, { operations, schemas }) => {
   // An unknown participant is reported before anything that is wrong with the body.
   participants.getParticipant(operations, code, id);
-  const measured = parse(schemas.measuredFeatures, request.body);
-  const participant = featuresMeasured(operations, code, id, measured, request.peer);
+  const measured = parse(schemas.measuredFeatures, body);
+  const participant = featuresMeasured(operations, code, id, measured, peer);
   return ok({ participant: participants.viewOf(operations, participant) });
 };
 
 /** `DELETE …/leave/:id` and `DELETE …/participants/:id`. Interface §4. */
-export const deleteParticipant: JsonHandler = async (request, { operations }) => {
-  const code = param(request, "code");
-  await participants.leaveParticipant(operations, code, param(request, "id"), request.peer);
+export const deleteParticipant: JsonHandler = async ({ code, id, peer }, { operations }) => {
+  await participants.leaveParticipant(operations, code, id, peer);
   return ok({ success: true });
 };
 
 /** `GET …/participants`. Interface §4. */
-export const listParticipants: JsonHandler = (request, { operations }) => {
-  const code = param(request, "code");
-  return { status: 200, json: participants.listParticipantsAsJson(operations, code, request.peer) };
+export const listParticipants: JsonHandler = ({ code, peer }, { operations }) => {
+  return { status: 200, json: participants.listParticipantsAsJson(operations, code, peer) };
 };
 
 /** `GET /v1/rooms/:code/participants/:id`. Contract §1. */
-export const getParticipant: JsonHandler = (request, { operations }) => {
-  const [code, id] = [param(request, "code"), param(request, "id")];
-  return ok({ participant: participants.getParticipant(operations, code, id, request.peer) });
-};
+export const getParticipant: JsonHandler = ({ code, id, peer }, { operations }) =>
+  ok({ participant: participants.getParticipant(operations, code, id, peer) });
 
 /** `POST /rooms/:code/health`: a participant says it is alive. Interface §3. */
-export const postHeartbeat: JsonHandler = (request, deps) => {
-  const code = param(request, "code");
-  const { id } = parse(deps.schemas.heartbeat, request.body);
-  return ok(participants.recordHeartbeat(deps.operations, code, id, request.peer));
+export const postHeartbeat: JsonHandler = ({ code, body, peer }, { operations, schemas }) => {
+  const { id } = parse(schemas.heartbeat, body);
+  return ok(participants.recordHeartbeat(operations, code, id, peer));
 };
 
 /** `POST /v1/rooms/:code/participants/:id/heartbeat`: the same; a body is not needed. Contract §1. */
-export const postParticipantHeartbeat: JsonHandler = (request, deps) => {
-  const [code, id] = [param(request, "code"), param(request, "id")];
-  return ok(participants.recordHeartbeat(deps.operations, code, id, request.peer));
-};
+export const postParticipantHeartbeat: JsonHandler = ({ code, id, peer }, { operations }) =>
+  ok(participants.recordHeartbeat(operations, code, id, peer));
 
 type Joined = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token" | "clientKey"> & {
   warnings: Warning[];

@@ -28,31 +28,28 @@ export const listRooms: JsonHandler = async (request, { operations, cluster, pip
 };
 
 /** `GET /rooms/:code`. Contract §1. */
-export const getRoom: JsonHandler = (request, { operations }) =>
-  ok({ room: rooms.getRoom(operations, param(request, "code")) });
+export const getRoom: JsonHandler = ({ code }, { operations }) =>
+  ok({ room: rooms.getRoom(operations, code) });
 
 /** `GET …/models`. Interface §2, model list entry; for Anthropic's clients contract §4. */
-export const listModels: JsonHandler = (request, { operations }) => {
-  return ok(
-    participants.listModels(operations, param(request, "code"), request.shape, request.peer),
-  );
-};
+export const listModels: JsonHandler = ({ code, shape, peer }, { operations }) =>
+  ok(participants.listModels(operations, code, shape, peer));
 
 /** `GET …/models/:id`: an id or any selector form, percent-encoded. Contract §4. */
 export const getModel: JsonHandler = (request, { operations }) => {
-  const [code, name] = [param(request, "code"), param(request, "model")];
-  return ok(participants.getModel(operations, code, name, request.shape, request.peer));
+  const { code, shape, peer } = request;
+  return ok(participants.getModel(operations, code, param(request, "model"), shape, peer));
 };
 
 /** `GET …/requests`: the requests that run or wait now. Contract §5, "Detail". */
 export const listRequests: JsonHandler = (request, deps) => {
-  const { code } = rooms.getRoom(deps.operations, param(request, "code"));
+  const { code } = rooms.getRoom(deps.operations, request.code);
   return ok({ requests: requestsIn(deps.inference, code) });
 };
 
 /** `GET …/route?model=…&protocol=…`: where a request would go now, and why. */
 export const getRoute: JsonHandler = (request, { operations, inference }) => {
-  const { code } = rooms.getRoom(operations, param(request, "code"));
+  const { code } = rooms.getRoom(operations, request.code);
   const question = parse(RouteQuestion, Object.fromEntries(request.query));
   const requires = requiresOf(question.require);
   const permits = permitsOf(request.peer);

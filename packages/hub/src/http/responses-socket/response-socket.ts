@@ -1,4 +1,4 @@
-import { normaliseRoomCode } from "@roomhub/protocol";
+import { type Limits, normaliseRoomCode } from "@roomhub/protocol";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { asHubError, HubError } from "../../errors.ts";
@@ -39,9 +39,7 @@ export class ResponseSocket implements TurnsChannel {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
   readonly #deps: ResponseSocketDeps;
-  /** as its path has it */
-  readonly #code: string;
-  readonly #access: SocketClient["access"];
+  readonly #client: SocketClient;
   readonly #turns: SocketTurns;
   readonly #intake: MessageIntake;
   readonly #life: SocketLife;
@@ -53,8 +51,7 @@ export class ResponseSocket implements TurnsChannel {
     this.#ws = ws;
     this.#socket = socket;
     this.#deps = deps;
-    this.#code = client.code;
-    this.#access = client.access;
+    this.#client = client;
     this.#turns = new SocketTurns(this, client, deps);
     this.#intake = new MessageIntake(deps.inference.bodies, deps.limits);
     this.#life = new SocketLife(deps.limits, deps.inference.dispatch.nowMs());
@@ -133,7 +130,7 @@ export class ResponseSocket implements TurnsChannel {
   tick(nowMs: number): void {
     if (this.#ending !== undefined) return;
     if (this.#deps.endsWithHub(this.#socket)) return this.drain();
-    const refusal = this.#access?.refusal(this.#deps.inference.wallMs());
+    const refusal = this.#client.access?.refusal(this.#deps.inference.wallMs());
     if (refusal !== undefined) return this.#end(endingOf(refusal));
     const overdue = this.#intake.overdue(nowMs);
     if (overdue !== undefined) {
@@ -155,7 +152,7 @@ export class ResponseSocket implements TurnsChannel {
   }
 
   isIn(roomCode: string): boolean {
-    return normaliseRoomCode(this.#code) === roomCode;
+    return normaliseRoomCode(this.#client.code) === roomCode;
   }
 
   /** Takes no new turns; the running one may finish. */
@@ -213,6 +210,8 @@ function timeIsOver(lifeMs: number): HubError {
   );
 }
 
+type IntakeLimits = Pick<Limits, "bodyIdleMs" | "bodyReadMs">;
+
 /** The head and mask of a client's control frame. RFC 6455 §5.2 */
 const controlFrameBytes = 6;
 
@@ -222,12 +221,12 @@ const controlFrameBytes = 6;
  */
 export class MessageIntake {
   readonly #bodies: BodyBudget;
-  readonly #limits: { bodyIdleMs: number; bodyReadMs: number };
+  readonly #limits: IntakeLimits;
   #bytes = 0;
   #beganMs = 0;
   #lastMs = 0;
 
-  constructor(bodies: BodyBudget, limits: { bodyIdleMs: number; bodyReadMs: number }) {
+  constructor(bodies: BodyBudget, limits: IntakeLimits) {
     this.#bodies = bodies;
     this.#limits = limits;
   }
@@ -269,17 +268,16 @@ type Due = "nothing" | "ping" | "dead" | "expired";
 
 const maxMissedPings = 2;
 
+type LifeLimits = Pick<Limits, "responseSocketMs" | "responseSocketPingMs">;
+
 /** How long a socket may stay open, and whether its client still responds. Reads no clock. */
 export class SocketLife {
-  readonly #limits: { responseSocketMs: number; responseSocketPingMs: number };
+  readonly #limits: LifeLimits;
   readonly #openedMs: number;
   #pingedMs: number;
   #missedPings = 0;
 
-  constructor(
-    limits: { responseSocketMs: number; responseSocketPingMs: number },
-    openedMs: number,
-  ) {
+  constructor(limits: LifeLimits, openedMs: number) {
     this.#limits = limits;
     this.#openedMs = openedMs;
     this.#pingedMs = openedMs;
