@@ -128,7 +128,7 @@ async function userFolder(): Promise<string> {
   return dirname(await usualStatePath(0));
 }
 
-/** What is in it ends with the session; undefined where there is none. */
+/** A folder that the system empties when the session ends; undefined where there is none. */
 function runtimeFolder(): string | undefined {
   const folder = process.env["XDG_RUNTIME_DIR"] ?? "";
   return folder === "" ? undefined : join(folder, "roomhub");
@@ -281,7 +281,7 @@ export async function readSecretFile(path: string): Promise<SecretFile> {
   return { bytes: await file.readFile(), isReadableByOthers };
 }
 
-/** Opens a URL in the user's browser; where there is none nothing happens, since the URL is printed too. */
+/** Opens a URL in the user's browser. Without a browser nothing happens: the URL is printed too. */
 export function openBrowser(url: string): void {
   const [command, ...args] = openerOf(process.platform);
   const child = spawn(command, [...args, url], { stdio: "ignore", detached: true });

@@ -8,7 +8,7 @@ import {
   settingEnvName,
 } from "./hosting/hub-settings.ts";
 import { parseLimitValue } from "./hosting/limit-value.ts";
-import { nearest } from "./terminal/nearest.ts";
+import { meantSetting, nearest } from "./terminal/nearest.ts";
 import { switchFromText } from "./switch-text.ts";
 
 type Env = CliContext["env"];
@@ -43,13 +43,11 @@ export function checkVariables(env: Env, named: readonly string[]): void {
     if (KNOWN_VARIABLES.includes(name) || named.includes(name)) continue;
     if (isServiceLink(name, value)) continue;
     // Compared without the common prefix, which would make every short name similar.
-    const meant = nearest(
-      name.slice("ROOMHUB_".length),
-      KNOWN_VARIABLES.map((known) => known.slice("ROOMHUB_".length)),
-    );
-    const next =
-      meant === undefined ? "list all: roomhub config --limits" : `did you mean ROOMHUB_${meant}?`;
-    throw new UsageError(`${name} is not a roomhub variable; ${next}`);
+    const prefix = "ROOMHUB_";
+    const known = KNOWN_VARIABLES.map((one) => one.slice(prefix.length));
+    const near = nearest(name.slice(prefix.length), known);
+    const meant = near && prefix + near;
+    throw new UsageError(`${name} is not a roomhub variable; ${meantSetting(meant)}`);
   }
   switchFromEnv(env, "ROOMHUB_HEAP_GROWTH");
 }

@@ -1,4 +1,5 @@
 import { HubUnreachableError, InvalidHubUrlError, RoomhubError } from "@roomhub/client";
+import { reasonOf } from "./terminal/text.ts";
 
 /** Exit codes of commands; listed in docs/reference/cli.md. */
 export const EXIT = {
@@ -20,6 +21,15 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** The command line or the configuration is invalid. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+}
+
+/** @param what - as in "The key file keys.txt" @throws UsageError when it cannot be read */
+export async function readable<Content>(what: string, reading: Promise<Content>): Promise<Content> {
+  try {
+    return await reading;
+  } catch (error) {
+    throw new UsageError(`${what} cannot be read: ${reasonOf(error)}`);
+  }
 }
 
 /** A failure of a command, with the next step. */

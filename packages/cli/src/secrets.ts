@@ -1,8 +1,7 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "./context.ts";
-import { UsageError } from "./exit-code.ts";
+import { readable, UsageError } from "./exit-code.ts";
 import { collect } from "./options.ts";
-import { reasonOf } from "./terminal/text.ts";
 
 /** Sources of a password. A flag is visible to everyone who can run `ps`, so there are two better ones. */
 export interface PasswordOptionValues {
@@ -59,16 +58,13 @@ export async function readPassword(
   context: CliContext,
   options: PasswordOptionValues,
 ): Promise<string | undefined> {
-  if (options.passwordEnv !== undefined) return envSecret(context, options.passwordEnv);
-  if (options.passwordFile === undefined) return options.password;
-  const text =
-    options.passwordFile === "-"
-      ? await context.readStdin()
-      : await readSecretFile(context, options.passwordFile);
+  const { passwordEnv, passwordFile: path } = options;
+  if (passwordEnv !== undefined) return envSecret(context, passwordEnv);
+  if (path === undefined) return options.password;
+  const reading = path === "-" ? context.readStdin() : context.readFile(path);
+  const text = await readable(`The password file ${path}`, reading);
   const password = text.split(/\r?\n/, 1)[0] ?? "";
-  if (password === "") {
-    throw new UsageError(`The password file ${options.passwordFile} has an empty first line`);
-  }
+  if (password === "") throw new UsageError(`The password file ${path} has an empty first line`);
   return password;
 }
 
@@ -126,12 +122,4 @@ function parseHeader(option: string, text: string): [name: string, value: string
     throw new UsageError(`${option} must look like "Name: value"`);
   }
   return [name, value];
-}
-
-async function readSecretFile(context: CliContext, path: string): Promise<string> {
-  try {
-    return await context.readFile(path);
-  } catch (error) {
-    throw new UsageError(`The password file ${path} cannot be read: ${reasonOf(error)}`);
-  }
 }

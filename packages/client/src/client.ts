@@ -77,7 +77,8 @@ export class RoomhubClient {
   /** @throws InvalidHubUrlError */
   constructor(options: RoomhubClientOptions) {
     this.hubUrl = normaliseHubUrl(options.hubUrl);
-    this.pinnedFetch = options.fetch === undefined ? pinned(options.hubUrl) : undefined;
+    const pin = options.fetch === undefined ? pinIn(options.hubUrl) : undefined;
+    this.pinnedFetch = pin === undefined ? undefined : pinnedFetch(pin);
     this.#connection = {
       hubUrl: this.hubUrl,
       // Called as a plain function: browsers reject a fetch whose `this` is not the window.
@@ -419,12 +420,6 @@ export function openRoom(
   const hubUrl = withPin(invited.hubUrl, pin);
   const key = options.key ?? keyInLink(invite);
   return new RoomhubClient({ ...options, hubUrl, key }).room(room, { signal });
-}
-
-/** The `fetch` for a hub whose URL has a pin; undefined for any other. */
-function pinned(hubUrl: string): Fetch | undefined {
-  const pin = pinIn(hubUrl);
-  return pin === undefined ? undefined : pinnedFetch(pin);
 }
 
 function participantPath(code: string, id: string): string {

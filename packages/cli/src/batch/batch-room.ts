@@ -17,7 +17,7 @@ export async function openBatchRoom(context: CliContext, invite: Invite): Promis
   const access = { ...invite, key, pin: await context.pins.of(hubUrl) };
   const { send, close } = createSender(access);
   const client = context.createClient(hubUrl);
-  // The key is asked for before the first request, if at all: at night there is no one at the terminal.
+  // From now on no key is asked for: a batch may run at night, without anyone at the terminal.
   context.roomKeys.stopAsking();
   return {
     ...{ access, close },

@@ -42,7 +42,7 @@ export function createAnswerPrinter(context: CliContext, isSilent = false): Answ
   };
 }
 
-/** `— ana-llama3 (llama3), 80 tokens, 33.3 tokens/s, first token 340 ms`: who answered, and how fast, as far as it is known. */
+/** `— ana-llama3 (llama3), 80 tokens, 33.3 tokens/s, first token 340 ms`: who answered and how fast; unknown figures are left out. */
 export function answerLine(answer: Answer, columns: number): string {
   const { usage, durationMs, ttftMs, isCut } = answer;
   const counts = readUsage(usage);

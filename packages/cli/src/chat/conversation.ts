@@ -4,7 +4,7 @@ import type { ChatMessage } from "./request-answer.ts";
 /** A prompt and its answer. */
 interface Turn {
   prompt: string;
-  /** as far as it came; undefined when there is no text */
+  /** may be incomplete; undefined when there is no text */
   answer: string | undefined;
   /** who answered, for people */
   by: string | undefined;
@@ -31,7 +31,7 @@ export function askedAgain(conversation: Conversation): Conversation | undefined
   return asked({ ...conversation, turns: conversation.turns.slice(0, -1) }, last.prompt);
 }
 
-/** @param text - of the last turn's answer, which may be a part of it, or empty */
+/** @param text - the last turn's answer; may be incomplete or empty */
 export function answered(
   conversation: Conversation,
   text: string,

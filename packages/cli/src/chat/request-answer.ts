@@ -24,7 +24,7 @@ export interface ChatRequest {
   /** the value of the `model` field */
   model: string;
   messages: readonly ChatMessage[];
-  /** of the person, shown to the room; left out when it is no client name */
+  /** the person's name, shown to the room; not sent if it is not a valid client name */
   as: string;
   /** the same for all requests of a conversation, so that they stay where its prompt is cached */
   session: string | undefined;
@@ -39,7 +39,7 @@ export interface AnswerHead {
   requestId: string | undefined;
 }
 
-/** What is known of an answer beside its text. */
+/** The facts about an answer, without its text. */
 export interface Answer extends AnswerHead {
   /** as the model server reports it */
   usage: unknown;

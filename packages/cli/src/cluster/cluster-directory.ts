@@ -1,8 +1,8 @@
 import type { ClusterDirectory } from "@roomhub/hub";
 import type { CliContext } from "../context.ts";
-import { CommandError, EXIT, UsageError } from "../exit-code.ts";
+import { readable, UsageError } from "../exit-code.ts";
 import type { HubConfig } from "../hosting/hub-config.ts";
-import { reasonOf, safe } from "../terminal/text.ts";
+import { safe } from "../terminal/text.ts";
 
 interface DirectoryUse {
   /** shown by the NATS server */
@@ -14,8 +14,7 @@ interface DirectoryUse {
 /**
  * The directory of the cluster that these settings name; not connected yet.
  *
- * @throws UsageError for URLs that are none
- * @throws CommandError when a file cannot be read
+ * @throws UsageError for URLs that are none, and for a file that cannot be read
  */
 export async function directoryOf(
   context: CliContext,
@@ -32,8 +31,7 @@ export async function directoryOf(
   const hasTls = Object.values(tls).some((file) => file !== undefined);
   return context.openDirectory({
     servers: urls,
-    credentials:
-      path === undefined ? undefined : await readable(path, () => context.readFile(path)),
+    credentials: path && (await readable(`The file ${path}`, context.readFile(path))),
     tls: hasTls ? tls : undefined,
     ...use,
     onWarning: warn,
@@ -45,22 +43,6 @@ export function warningsOf(context: CliContext): (message: string) => void {
   return (message) => {
     context.stderr.write(`! ${safe(message)}\n`);
   };
-}
-
-/** @throws CommandError when it cannot be read */
-export async function readable<Content>(
-  path: string,
-  read: () => Promise<Content>,
-): Promise<Content> {
-  try {
-    return await read();
-  } catch (error) {
-    throw new CommandError(
-      `The file ${path} cannot be read: ${reasonOf(error)}`,
-      undefined,
-      EXIT.usage,
-    );
-  }
 }
 
 /** @throws UsageError without the URL, which may hold a password */

@@ -30,7 +30,7 @@ export async function importStateFile(
   const done: ImportedRoom[] = [];
   let failure: unknown;
   try {
-    // Each room is read and written by itself: what changes meanwhile is of no interest.
+    // Rooms are imported one by one, so changes by others need not be watched.
     await directory.open(undefined);
     for await (const room of context.importRooms(directory, rooms)) done.push(room);
   } catch (error) {

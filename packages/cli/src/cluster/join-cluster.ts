@@ -1,10 +1,10 @@
 import type { CliContext } from "../context.ts";
-import { CommandError, EXIT, UsageError } from "../exit-code.ts";
+import { CommandError, EXIT, readable, UsageError } from "../exit-code.ts";
 import type { HubConfig } from "../hosting/hub-config.ts";
 import type { HubSettings } from "../hosting/hub-settings.ts";
 import { isWildcard, urlOf } from "../rooms/hub-address.ts";
 import type { HubOptions } from "@roomhub/hub";
-import { directoryOf, readable, shownNatsUrl, warningsOf } from "./cluster-directory.ts";
+import { directoryOf, shownNatsUrl, warningsOf } from "./cluster-directory.ts";
 
 /** The cluster that a hub joins, and the words to print about it. */
 export interface JoinedCluster {
@@ -86,7 +86,10 @@ async function readSecret(
   path: string,
   warn: (message: string) => void,
 ): Promise<Uint8Array> {
-  const { bytes, isReadableByOthers } = await readable(path, () => context.readSecretFile(path));
+  const { bytes, isReadableByOthers } = await readable(
+    `The file ${path}`,
+    context.readSecretFile(path),
+  );
   const secret = withoutLineEnd(bytes);
   if (secret.length < secretBytes) {
     throw new CommandError(

@@ -1,3 +1,4 @@
+import type { Invite } from "@roomhub/client";
 import type { Alias } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
@@ -5,7 +6,7 @@ import { type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.
 import { savedHostToken } from "../rooms/host-token.ts";
 import { hintHere, warnUnlessRouted } from "../rooms/hub-hint.ts";
 import { envSecret } from "../secrets.ts";
-import { formatTable, safe, writeJson } from "../terminal/text.ts";
+import { formatTable, printDone, safe, writeJson } from "../terminal/text.ts";
 
 interface AliasOptionValues extends HubOptionValues {
   delete?: boolean;
@@ -31,36 +32,49 @@ export function addAliasCommand(program: RoomhubCommand, context: CliContext): v
       "roomhub alias ABC234 '*' '*'      # any name reaches any model",
       "roomhub alias ABC234 'claude-*' --delete",
     )
-    .action((room: string, [pattern, ...targets]: string[], options: AliasOptionValues) =>
-      alias(context, room, { pattern, targets }, options),
-    );
+    .action((room: string, [pattern, ...given]: string[], options: AliasOptionValues) => {
+      const targets = given.flatMap((text) => text.split(",")).map((text) => text.trim());
+      return alias(context, inviteOf(room, options), pattern, targets, options);
+    });
 }
 
 async function alias(
   context: CliContext,
-  named: string,
-  { pattern, targets }: { pattern: string | undefined; targets: readonly string[] },
+  invite: Invite,
+  pattern: string | undefined,
+  targets: readonly string[],
   options: AliasOptionValues,
 ): Promise<void> {
-  const list = targets.flatMap((text) => text.split(",")).map((text) => text.trim());
+  const isDeleted = options.delete === true;
   if (pattern === undefined) {
-    if (options.delete === true) throw new UsageError("Name the alias to delete");
-    return listAliases(context, named, options);
+    if (isDeleted) throw new UsageError("Name the alias to delete");
+    return listAliases(context, invite, options);
   }
-  if (options.delete === true) {
-    if (list.length > 0) throw new UsageError("--delete takes no targets");
-    return deleteAlias(context, named, pattern, options);
+  if (isDeleted && targets.length > 0) throw new UsageError("--delete takes no targets");
+  if (!isDeleted && targets.length === 0) {
+    throw new UsageError("Name at least one target, or pass --delete");
   }
-  if (list.length === 0) throw new UsageError("Name at least one target, or pass --delete");
-  await setAlias(context, named, { pattern, targets: list }, options);
+  const { hubUrl, room } = invite;
+  const client = context.createClient(hubUrl);
+  const { tokenEnv } = options;
+  const hostToken =
+    tokenEnv === undefined ? await savedHostToken(context, invite) : envSecret(context, tokenEnv);
+  if (isDeleted) {
+    await client.removeAlias(room, pattern, { hostToken });
+    const line = `${safe(pattern)} is no longer an alias in room ${room}`;
+    return printDone(context, options, { success: true }, line);
+  }
+  const added = await client.setAlias(room, pattern, targets, { hostToken });
+  await warnUnlessRouted(context, invite, pattern);
+  const line = `${safe(pattern)} stands for ${targetsText(added)} in room ${room}`;
+  printDone(context, options, { alias: added }, line);
 }
 
 async function listAliases(
   context: CliContext,
-  named: string,
+  { hubUrl, room }: Invite,
   options: AliasOptionValues,
 ): Promise<void> {
-  const { hubUrl, room } = inviteOf(named, options);
   const aliases = await context.createClient(hubUrl).listAliases(room);
   if (options.json === true) return writeJson(context.stdout, { aliases });
   if (aliases.length === 0) {
@@ -68,48 +82,10 @@ async function listAliases(
     context.stderr.write(`Room ${room} has no aliases.\n→ ${line}\n`);
     return;
   }
-  const rows = aliases.map(({ pattern, targets }) => [
-    safe(pattern),
-    targets.map((target) => safe(target)).join(", "),
-  ]);
+  const rows = aliases.map((each) => [safe(each.pattern), targetsText(each)]);
   context.stdout.write(formatTable(["name", "targets"], rows, context.stdout.columns));
 }
 
-async function setAlias(
-  context: CliContext,
-  named: string,
-  { pattern, targets }: Pick<Alias, "pattern" | "targets">,
-  options: AliasOptionValues,
-): Promise<void> {
-  const invite = inviteOf(named, options);
-  const { hubUrl, room } = invite;
-  const client = context.createClient(hubUrl);
-  const hostToken = await hostTokenOf(context, invite, options);
-  const added = await client.setAlias(room, pattern, targets, { hostToken });
-  await warnUnlessRouted(context, invite, pattern);
-  if (options.json === true) return writeJson(context.stdout, { alias: added });
-  const shown = added.targets.map((target) => safe(target)).join(", ");
-  context.stderr.write(`${safe(pattern)} stands for ${shown} in room ${room}\n`);
-}
-
-async function deleteAlias(
-  context: CliContext,
-  named: string,
-  pattern: string,
-  options: AliasOptionValues,
-): Promise<void> {
-  const invite = inviteOf(named, options);
-  const hostToken = await hostTokenOf(context, invite, options);
-  await context.createClient(invite.hubUrl).removeAlias(invite.room, pattern, { hostToken });
-  if (options.json === true) return writeJson(context.stdout, { success: true });
-  context.stderr.write(`${safe(pattern)} is no longer an alias in room ${invite.room}\n`);
-}
-
-async function hostTokenOf(
-  context: CliContext,
-  invite: { hubUrl: string; room: string },
-  { tokenEnv }: AliasOptionValues,
-): Promise<string | undefined> {
-  if (tokenEnv !== undefined) return envSecret(context, tokenEnv);
-  return savedHostToken(context, invite);
+function targetsText({ targets }: Alias): string {
+  return targets.map((target) => safe(target)).join(", ");
 }

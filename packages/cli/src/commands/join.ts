@@ -243,18 +243,15 @@ export function checkJoinOptions(
   context: CliContext,
   options: JoinOptionValues,
 ): { headers: Record<string, string>; authHeaders: Record<string, string> } {
-  rejectConflicts(options);
-  return {
-    headers: readHeaders(context, options),
-    authHeaders: readAuthHeaders(context, options),
-  };
-}
-
-function rejectConflicts({ id, model = [], allModels = false }: JoinOptionValues): void {
+  const { id, model = [], allModels = false } = options;
   if (allModels && model.length > 0) {
     throw new UsageError("--all-models and --model cannot be combined");
   }
   if (id !== undefined && (allModels || model.length > 1)) {
     throw new UsageError("--id names one participant and cannot be combined with several models");
   }
+  return {
+    headers: readHeaders(context, options),
+    authHeaders: readAuthHeaders(context, options),
+  };
 }

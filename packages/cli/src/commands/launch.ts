@@ -114,7 +114,11 @@ async function launch(
 ): Promise<number> {
   const host = await context.programHost();
   const isPrinted = options.print === true || options.json === true || isOther(name);
-  if (!isPrinted && !isOther(name) && !host.has(name)) throw notInstalled(name, programs[name]);
+  if (!isPrinted && !isOther(name) && !host.has(name)) {
+    const { title, install } = programs[name];
+    const problem = `${title} is not installed: there is no program ${name}`;
+    throw new CommandError(problem, `install it: ${install}`);
+  }
   const interactivity = interactivityOf(context, options);
   const here = `launch ${name}` as const;
   const invite =
@@ -217,13 +221,6 @@ async function start(
   } finally {
     folder.remove();
   }
-}
-
-function notInstalled(name: ProgramName, { title, install }: Program): CommandError {
-  return new CommandError(
-    `${title} is not installed: there is no program ${name}`,
-    `install it: ${install}`,
-  );
 }
 
 function warn(

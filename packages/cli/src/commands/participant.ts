@@ -1,5 +1,4 @@
-import { isRoomhubError } from "@roomhub/client";
-import type { Warning } from "@roomhub/protocol";
+import { type Invite, isRoomhubError } from "@roomhub/client";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
@@ -29,7 +28,7 @@ import {
   readAuthHeaders,
   readPassword,
 } from "../secrets.ts";
-import { safe, shellWord, writeJson } from "../terminal/text.ts";
+import { printDone, safe, shellWord, writeJson } from "../terminal/text.ts";
 
 interface AddOptionValues
   extends HubOptionValues, PasswordOptionValues, AuthHeaderOptionValues, ServingOptionValues {
@@ -39,9 +38,7 @@ interface AddOptionValues
   nickname?: string;
 }
 
-interface RemoveOptionValues extends HubOptionValues {
-  room?: string;
-}
+type RemoveOptionValues = HubOptionValues & { room?: string };
 
 /** `participant add` and `remove`: a participant without an agent, whose endpoint the hub calls and probes itself. */
 export function addParticipantCommand(program: RoomhubCommand, context: CliContext): void {
@@ -115,7 +112,8 @@ async function addEndpoint(
       ...(options.context === undefined ? {} : { context: options.context }),
       ...(serves === undefined ? {} : { capabilities: serves }),
     },
-    { token: await knownToken(tokens.find(id), invite) },
+    // Adding the same participant again replaces it.
+    { token: (await tokens.find(id)).find((saved) => isAt(saved, invite))?.token },
   );
   if (joined.participantToken !== undefined) {
     await tokens.save({ ...invite, id, token: joined.participantToken });
@@ -123,7 +121,14 @@ async function addEndpoint(
   const { participant, warnings = [] } = joined;
   if (options.json === true) return writeJson(context.stdout, { participant, warnings });
   context.stdout.write(`${safe(id)}\n`);
-  context.stderr.write(addedText(context, { ...invite, id, model, endpoint, warnings }));
+  context.stderr.write(
+    [
+      `Added ${safe(model)} from ${safe(endpoint)} to room ${safe(invite.room)}. The hub probes it every 10 s. After a hub restart, add it again.`,
+      ...warnings.map(({ message }) => `! ${safe(message)}`),
+      `Remove it:  ${context.commandName} participant remove ${shellWord(id)}`,
+      "",
+    ].join("\n"),
+  );
 }
 
 async function firstModel(
@@ -139,35 +144,8 @@ async function firstModel(
   return { model: choice.model, capabilities: choice.traits.capabilities };
 }
 
-/** The saved token, so that adding the same participant again replaces it. */
-async function knownToken(
-  found: Promise<SavedToken[]>,
-  where: { hubUrl: string; room: string },
-): Promise<string | undefined> {
-  return (await found).find((saved) => isAt(saved, where))?.token;
-}
-
-function isAt(saved: SavedToken, { hubUrl, room }: { hubUrl: string; room: string }): boolean {
+function isAt(saved: SavedToken, { hubUrl, room }: Invite): boolean {
   return saved.hubUrl === hubUrl && saved.room === room;
-}
-
-interface Added {
-  hubUrl: string;
-  room: string;
-  id: string;
-  model: string;
-  endpoint: string;
-  warnings: readonly Warning[];
-}
-
-function addedText({ commandName }: CliContext, added: Added): string {
-  const { room, id, model, endpoint, warnings } = added;
-  return [
-    `Added ${safe(model)} from ${safe(endpoint)} to room ${safe(room)}. The hub probes it every 10 s. After a hub restart, add it again.`,
-    ...warnings.map(({ message }) => `! ${safe(message)}`),
-    `Remove it:  ${commandName} participant remove ${shellWord(id)}`,
-    "",
-  ].join("\n");
 }
 
 async function removeEndpoint(
@@ -185,9 +163,8 @@ async function removeEndpoint(
   const { hubUrl, room, token } = saved;
   const wasThere = await leave(context.createClient(hubUrl), room, id, token);
   await tokens.forget(saved);
-  if (options.json === true) return writeJson(context.stdout, { success: true });
   const text = wasThere ? "left" : "was no longer in";
-  context.stderr.write(`${safe(id)} ${text} room ${safe(room)}\n`);
+  printDone(context, options, { success: true }, `${safe(id)} ${text} room ${safe(room)}`);
 }
 
 /** @returns false when the hub no longer had it, as after a restart */

@@ -1,14 +1,11 @@
+import type { Invite } from "@roomhub/client";
 import type { Connection, ModelEntry, ParticipantSummary } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { loadColumn } from "../terminal/load-text.ts";
 import { type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.ts";
 import { envSecret } from "../secrets.ts";
 import { contextText, featureWords, modelText } from "@roomhub/room-state";
-import { formatTable, safe, writeJson } from "../terminal/text.ts";
-
-interface LeaveOptionValues extends HubOptionValues {
-  tokenEnv?: string;
-}
+import { formatTable, printDone, safe, withoutEmpty, writeJson } from "../terminal/text.ts";
 
 export function addParticipantsCommand(program: RoomhubCommand, context: CliContext): void {
   program
@@ -16,7 +13,14 @@ export function addParticipantsCommand(program: RoomhubCommand, context: CliCont
     .hubOptions()
     .roomArgument()
     .examples("roomhub participants ABC234")
-    .action((room: string, options: HubOptionValues) => listParticipants(context, room, options));
+    .action(async (named: string, options: HubOptionValues) => {
+      const { hubUrl, room } = inviteOf(named, options);
+      const participants = await context.createClient(hubUrl).listParticipants(room);
+      if (options.json === true) return writeJson(context.stdout, { participants });
+      const headings = ["id", "nickname", "model", "context", "can", "status", "path", "load"];
+      const rows = participants.map(participantRow);
+      printTable(context, { hubUrl, room }, [...headings, "endpoint"], rows);
+    });
 }
 
 export function addModelsCommand(program: RoomhubCommand, context: CliContext): void {
@@ -25,7 +29,13 @@ export function addModelsCommand(program: RoomhubCommand, context: CliContext): 
     .hubOptions()
     .roomArgument()
     .examples("roomhub models ABC234 --json")
-    .action((room: string, options: HubOptionValues) => listModels(context, room, options));
+    .action(async (named: string, options: HubOptionValues) => {
+      const { hubUrl, room } = inviteOf(named, options);
+      const models = await context.createClient(hubUrl).listModels(room);
+      if (options.json === true) return writeJson(context.stdout, { object: "list", data: models });
+      const headings = ["id", "model", "context", "owner", "reachable"];
+      printTable(context, { hubUrl, room }, headings, models.map(modelRow));
+    });
 }
 
 export function addLeaveCommand(program: RoomhubCommand, context: CliContext): void {
@@ -36,60 +46,26 @@ export function addLeaveCommand(program: RoomhubCommand, context: CliContext): v
     .argument("<id>", "participant id")
     .option("--token-env <variable>", "the participant's token, from an environment variable")
     .examples("roomhub leave ABC234 ana-llama3.2 --token-env ANA_TOKEN")
-    .action((room: string, id: string, options: LeaveOptionValues) =>
-      leave(context, room, id, options),
-    );
+    .action(async (named: string, id: string, options: HubOptionValues & { tokenEnv?: string }) => {
+      const { hubUrl, room } = inviteOf(named, options);
+      const { tokenEnv } = options;
+      const token = tokenEnv === undefined ? undefined : envSecret(context, tokenEnv);
+      await context.createClient(hubUrl).leave(room, id, { token });
+      printDone(context, options, { success: true }, `${safe(id)} left room ${room}`);
+    });
 }
 
-async function listParticipants(
-  context: CliContext,
-  room: string,
-  options: HubOptionValues,
-): Promise<void> {
-  const invite = inviteOf(room, options);
-  const participants = await context.createClient(invite.hubUrl).listParticipants(invite.room);
-  if (options.json === true) writeJson(context.stdout, { participants });
-  else if (participants.length === 0) printEmptyRoom(context, invite.hubUrl, invite.room);
+function printTable(
+  { stdout, stderr, commandName }: CliContext,
+  { hubUrl, room }: Invite,
+  headings: readonly string[],
+  rows: string[][],
+): void {
+  if (rows.length > 0) stdout.write(formatTable(...withoutEmpty(headings, rows), stdout.columns));
   else {
-    const headings = [
-      ...["id", "nickname", "model", "context", "can", "status", "path", "load", "endpoint"],
-    ];
-    writeTable(context, headings, participants.map(participantRow));
+    const line = `${commandName} join ${hubUrl}/rooms/${room}`;
+    stderr.write(`Room ${room} has no participants.\n→ ${line}\n`);
   }
-}
-
-async function listModels(
-  context: CliContext,
-  room: string,
-  options: HubOptionValues,
-): Promise<void> {
-  const invite = inviteOf(room, options);
-  const models = await context.createClient(invite.hubUrl).listModels(invite.room);
-  if (options.json === true) writeJson(context.stdout, { object: "list", data: models });
-  else if (models.length === 0) printEmptyRoom(context, invite.hubUrl, invite.room);
-  else {
-    writeTable(context, ["id", "model", "context", "owner", "reachable"], models.map(modelRow));
-  }
-}
-
-async function leave(
-  context: CliContext,
-  room: string,
-  id: string,
-  options: LeaveOptionValues,
-): Promise<void> {
-  const invite = inviteOf(room, options);
-  const token = options.tokenEnv === undefined ? undefined : envSecret(context, options.tokenEnv);
-  await context.createClient(invite.hubUrl).leave(invite.room, id, { token });
-  if (options.json === true) writeJson(context.stdout, { success: true });
-  else context.stderr.write(`${safe(id)} left room ${invite.room}\n`);
-}
-
-/** Without the columns in which no row says anything. */
-function writeTable({ stdout }: CliContext, headings: readonly string[], rows: string[][]): void {
-  const isShown = headings.map((_, column) => rows.some((row) => row[column] !== ""));
-  const shown = (cells: readonly string[]) => cells.filter((_, column) => isShown[column]);
-  stdout.write(formatTable(shown(headings), rows.map(shown), stdout.columns));
 }
 
 function participantRow(participant: ParticipantSummary): string[] {
@@ -126,9 +102,4 @@ function pathText({ connected, path, problem, resuming }: Connection): string {
 function reachableText({ connected, problem, resuming }: Connection): string {
   if (!connected && resuming === undefined) return "no";
   return problem === undefined ? "yes" : `no: ${safe(problem)}`;
-}
-
-function printEmptyRoom(context: CliContext, hubUrl: string, room: string): void {
-  const line = `${context.commandName} join ${hubUrl}/rooms/${room}`;
-  context.stderr.write(`Room ${room} has no participants.\n→ ${line}\n`);
 }

@@ -18,7 +18,15 @@ import {
 import { locateRoom, type Named } from "../rooms/locate.ts";
 import { contextText } from "@roomhub/room-state";
 import { loadColumn } from "../terminal/load-text.ts";
-import { countOf, duration, formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
+import {
+  countOf,
+  duration,
+  formatTable,
+  safe,
+  shellWord,
+  withoutEmpty,
+  writeJson,
+} from "../terminal/text.ts";
 
 interface RouteOptionValues extends HubOptionValues {
   room?: string;
@@ -108,17 +116,10 @@ function explanation(route: RouteExplanation, surface: SurfaceWord): string {
     participants.length === 0
       ? ""
       : formatTable(
-          [
-            "id",
-            "model",
-            ...contextHeads(route),
-            "verdict",
-            "path",
-            "load",
-            ...expectedHeads(route),
-            "why",
-          ],
-          participants.map((one) => row(one, route)),
+          ...withoutEmpty(
+            headings,
+            participants.map((one) => row(one, route)),
+          ),
         );
   const closing = closingLines(route).map((line) => `${line}\n`);
   return [head, table, closing.join("")].filter((part) => part !== "").join("\n");
@@ -153,20 +154,14 @@ const verdicts: Record<RouteVerdict, string> = {
   "passed-over": "skipped",
 };
 
-/** Whether participants are compared by what is expected of them. */
-function isPlaced({ participants }: RouteExplanation): boolean {
-  return participants.some(({ expected }) => expected !== undefined);
-}
+const headings = [
+  ...["id", "model", "context", "verdict", "path", "load"],
+  ...["wait", "first token", "prompt rate", "cached", "why"],
+];
 
-function contextHeads({ participants }: RouteExplanation): string[] {
-  return participants.some(({ context }) => context !== undefined) ? ["context"] : [];
-}
-
-function expectedHeads(route: RouteExplanation): string[] {
-  return isPlaced(route) ? ["wait", "first token", "prompt rate", "cached"] : [];
-}
-
-function expectedCells({ expected }: RouteCandidate): string[] {
+/** Empty where participants are not compared by what is expected of them. */
+function expectedCells({ expected }: RouteCandidate, { participants }: RouteExplanation): string[] {
+  if (participants.every((one) => one.expected === undefined)) return ["", "", "", ""];
   const { waitMs, firstTokenMs, promptBytesPerSecond, warmBytes } = expected ?? {};
   return [
     waitMs === undefined ? "–" : duration(waitMs),
@@ -185,11 +180,11 @@ function row(participant: RouteCandidate, route: RouteExplanation): string[] {
   return [
     safe(id),
     safe(model),
-    ...contextHeads(route).map(() => contextText(participant.context)),
+    contextText(participant.context),
     verdicts[verdict],
     safe(connection.path),
     loadColumn(load),
-    ...(isPlaced(route) ? expectedCells(participant) : []),
+    ...expectedCells(participant, route),
     safe(reason),
   ];
 }

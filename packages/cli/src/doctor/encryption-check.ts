@@ -4,7 +4,7 @@ import { safe } from "../terminal/text.ts";
 import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";
 import type { TlsFacts } from "./machine.ts";
 
-/** ACME clients renew when a third of its time is left: by then something keeps this one from it. */
+/** ACME clients renew when a third of the lifetime is left, so a renewal has failed by then. */
 const renewedPart = 1 / 6;
 const dayMs = 86_400_000;
 

@@ -63,7 +63,7 @@ function programOf(hubUrl: string, { version, handout, pin }: Health): string {
   return programLine({ hubUrl, isHandedOut: true, pin }, isPlain ? version : undefined);
 }
 
-/** Adds what the hub says of the others of its cluster, if it is in one. */
+/** Adds the state of the other hubs, if this one is in a cluster. */
 async function judgeCluster(
   { context, hubUrl }: Examination,
   alone: Finding,

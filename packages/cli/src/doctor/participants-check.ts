@@ -31,7 +31,10 @@ export const participantsCheck: Check = {
     if (!isForChat(participants)) {
       return withoutChat(exam, participants, details, roomUrl);
     }
-    const found = `${reachable} of ${participants.length} can serve a chat request now${loadingText(loading)}${resumingText(resuming)}`;
+    const found =
+      `${reachable} of ${participants.length} can serve a chat request now` +
+      moreText(loading, "is loading its model", "are loading their models") +
+      moreText(resuming, "has lost its connection", "have lost their connections");
     return reachable + waitedFor.length > 0
       ? ok(found, details)
       : failed(found, fixFor(exam, participants, roomUrl), { details });
@@ -65,16 +68,9 @@ function canServe({ verdict }: RouteCandidate): boolean {
   return verdict !== "passed-over" && verdict !== "loading";
 }
 
-function loadingText(count: number): string {
+function moreText(count: number, one: string, several: string): string {
   if (count === 0) return "";
-  return count === 1 ? "; 1 more is loading its model" : `; ${count} more are loading their models`;
-}
-
-function resumingText(count: number): string {
-  if (count === 0) return "";
-  return count === 1
-    ? "; 1 more has lost its connection"
-    : `; ${count} more have lost their connections`;
+  return count === 1 ? `; 1 more ${one}` : `; ${count} more ${several}`;
 }
 
 function describe(

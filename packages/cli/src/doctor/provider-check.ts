@@ -32,10 +32,8 @@ export const providerCheck: Check = {
     const others = usual.filter(({ endpoint }) => !requested.includes(endpoint));
     const servers = [...named, ...others].filter(({ readiness }) => readiness !== "down");
     const details = await Promise.all(servers.map((server) => describe(exam, server)));
-    for (const problem of [lockedAmong, downAmong, loadingAmong]) {
-      const finding = problem(named, headers, details);
-      if (finding !== undefined) return finding;
-    }
+    const problem = problemAmong(named, headers, details);
+    if (problem !== undefined) return problem;
     if (servers.length === 0) {
       return skipped("no model server on this machine; none is needed to use a room");
     }
@@ -45,46 +43,36 @@ export const providerCheck: Check = {
   },
 };
 
-type Headers = Examination["headers"];
-
-function lockedAmong(servers: readonly FoundServer[], headers: Headers): Finding | undefined {
-  const locked = servers.find(({ readiness }) => readiness === "needs-credentials");
-  if (locked === undefined) return undefined;
-  const { problem, fix } = credentialsProblem(locked, headers);
-  return failed(problem, fix);
-}
-
-function downAmong(
+/** Why a server that was named cannot serve, the most specific reason first. */
+function problemAmong(
   servers: readonly FoundServer[],
-  _headers: Headers,
+  headers: Examination["headers"],
   details: readonly string[],
 ): Finding | undefined {
-  const down = servers.filter(({ readiness }) => readiness === "down");
-  const [first] = down;
-  if (first === undefined) return undefined;
-  const { certificate, endpoint } = first;
-  if (certificate !== undefined) {
-    return failed(`${serverText(first)} ${safe(certificate.problem)}`, certificate.hint, {
-      details,
-    });
+  const all = (wanted: FoundServer["readiness"]) =>
+    servers.filter(({ readiness }) => readiness === wanted);
+  const [locked] = all("needs-credentials");
+  if (locked !== undefined) {
+    const { problem, fix } = credentialsProblem(locked, headers);
+    return failed(problem, fix);
   }
-  return failed(
-    `no model server responds at ${down.map((server) => safe(server.endpoint)).join(", ")}`,
-    `start it, then check that it lists its models: curl ${shellWord(modelsUrl(endpoint))}`,
-    { details },
-  );
-}
-
-function loadingAmong(
-  servers: readonly FoundServer[],
-  _headers: Headers,
-  details: readonly string[],
-): Finding | undefined {
-  const loading = servers.find(({ readiness }) => readiness === "loading");
+  const down = all("down");
+  const [first] = down;
+  if (first?.certificate !== undefined) {
+    const { problem, hint } = first.certificate;
+    return failed(`${serverText(first)} ${safe(problem)}`, hint, { details });
+  }
+  if (first !== undefined) {
+    return failed(
+      `no model server responds at ${down.map((server) => safe(server.endpoint)).join(", ")}`,
+      `start it, then check that it lists its models: curl ${shellWord(modelsUrl(first.endpoint))}`,
+      { details },
+    );
+  }
+  const [loading] = all("loading");
   if (loading === undefined) return undefined;
-  return failed(`${serverText(loading)} is loading its model`, "retry once it is loaded", {
-    details,
-  });
+  const found = `${serverText(loading)} is loading its model`;
+  return failed(found, "retry once it is loaded", { details });
 }
 
 function modelsUrl(endpoint: string): string {

@@ -78,7 +78,7 @@ export class DoorGuard {
     return this.#isKey(bearer) || this.#isKey(headers["x-api-key"] ?? headers["api-key"]);
   }
 
-  /** The length of a key is no secret. */
+  /** The comparison reveals only the length of a key, which everyone knows. */
   #isKey(given: string | string[] | undefined): boolean {
     if (typeof given !== "string") return false;
     const bytes = Buffer.from(given);
@@ -101,7 +101,7 @@ const notForwarded = new Set([
  * The header fields of a request for the hub.
  *
  * @param passing - names and values in turn, none of one connection alone
- * @param own - those that the door sets, in the same form
+ * @param own - headers that the door sets, in the same form
  */
 export function fieldsForHub(passing: readonly string[], own: readonly string[]): string[] {
   const fields = [...own];

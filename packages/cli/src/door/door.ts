@@ -47,7 +47,7 @@ export interface DoorOptions extends DoorRules {
 export interface Door extends LocalServer {
   /** requests that have no end yet */
   running: () => number;
-  /** Takes no more requests; resolves when those that run have ended. */
+  /** Takes no more requests; resolves when all running requests have ended. */
   drain: () => Promise<void>;
 }
 
@@ -211,7 +211,7 @@ class DoorServer {
       case "broken":
       case "refused": {
         if (status === undefined) return this.#refuse(response, disconnected, served);
-        // A response that is not whole must not end as if it were.
+        // A truncated response must not look complete.
         response.destroy();
         return this.#end(served, status, disconnected.message);
       }

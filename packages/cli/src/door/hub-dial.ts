@@ -7,7 +7,7 @@ import { portOf } from "../rooms/hub-address.ts";
 
 /** A hub that is away leaves the first packet without a reply. */
 const connectMs = 10_000;
-/** A hub whose machine is off closes no connection; the system looks after this time. */
+/** How long a connection may be silent until the system checks it: a machine that is switched off closes none. */
 const aliveProbeMs = 5_000;
 
 /**

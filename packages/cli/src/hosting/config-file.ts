@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 import { HUB_SETTINGS, type HubSettings, SETTING_NAMES, type SettingName } from "./hub-settings.ts";
-import { nearest } from "../terminal/nearest.ts";
+import { meantSetting, nearest } from "../terminal/nearest.ts";
 import { reasonOf } from "../terminal/text.ts";
 
 const defaultFile = "roomhub.config.json";
@@ -109,19 +109,16 @@ function nearestSetting(key: string): string | undefined {
 
 function checkLimit(file: string, key: string, value: unknown): void {
   const name: LimitName | undefined = LIMIT_NAMES.find((known) => known === key);
-  if (name === undefined) throw unknownKey(file, `limits.${key}`, nearestLimit(key));
+  if (name === undefined) {
+    const meant = nearest(key, LIMIT_NAMES);
+    throw unknownKey(file, `limits.${key}`, meant && `limits.${meant}`);
+  }
   const problem = limitProblem(name, typeof value === "number" ? value : NaN);
   if (problem !== undefined) {
     throw new UsageError(`${file}: limits.${key} ${problem}, not ${JSON.stringify(value)}`);
   }
 }
 
-function nearestLimit(key: string): string | undefined {
-  const meant = nearest(key, LIMIT_NAMES);
-  return meant === undefined ? undefined : `limits.${meant}`;
-}
-
 function unknownKey(file: string, key: string, meant: string | undefined): UsageError {
-  const next = meant === undefined ? "list all: roomhub config --limits" : `did you mean ${meant}?`;
-  return new UsageError(`${file}: unknown setting "${key}"; ${next}`);
+  return new UsageError(`${file}: unknown setting "${key}"; ${meantSetting(meant)}`);
 }

@@ -56,7 +56,7 @@ export async function launchHub(
   const { settings } = config;
   const host = listenHost(context, config);
   const port = settings.port.value ?? defaultPort;
-  if (isBlockedPort(port)) throw blockedPort(port);
+  checkPort(port);
   if (config.file !== undefined) context.stderr.write(`Settings from ${safe(config.file)}\n`);
   const tls = await prepareTls(context, config);
   const cluster = await joinCluster(context, config, host, port);
@@ -211,12 +211,15 @@ export function failOnCutRequests(cut: number): void {
   );
 }
 
-function blockedPort(port: number): CommandError {
-  return new CommandError(
-    `Port ${port} belongs to another protocol; browsers and Node block it`,
-    `choose another: --port ${defaultPort}`,
-    EXIT.usage,
-  );
+/** @throws CommandError for a port that clients cannot use */
+function checkPort(port: number): void {
+  if (isBlockedPort(port)) {
+    throw new CommandError(
+      `Port ${port} belongs to another protocol; browsers and Node block it`,
+      `choose another: --port ${defaultPort}`,
+      EXIT.usage,
+    );
+  }
 }
 
 async function explainListenFailure(

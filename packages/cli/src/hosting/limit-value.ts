@@ -1,6 +1,6 @@
 import { LIMIT_NAMES, type LimitName, limitProblem, LIMITS, type Limits } from "@roomhub/protocol";
 import { UsageError } from "../exit-code.ts";
-import { nearest } from "../terminal/nearest.ts";
+import { meantSetting, nearest } from "../terminal/nearest.ts";
 
 /** Units from small to large. A number without a unit has the first one. */
 const units = {
@@ -72,9 +72,7 @@ export function parseLimitFlag(text: string): Partial<Limits> {
   const given = text.slice(0, equals).trim();
   const name = LIMIT_NAMES.find((known) => known === given);
   if (name === undefined) {
-    const meant = nearest(given, LIMIT_NAMES);
-    const next =
-      meant === undefined ? "list all: roomhub config --limits" : `did you mean ${meant}?`;
+    const next = meantSetting(nearest(given, LIMIT_NAMES));
     throw new UsageError(`--limit: unknown limit "${given}"; ${next}`);
   }
   return { [name]: parseLimitValue(name, text.slice(equals + 1), `--limit ${name}`) };

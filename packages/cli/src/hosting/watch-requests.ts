@@ -81,11 +81,7 @@ function presenceText(event: HubEvent): string | undefined {
       return leftText(safe(event.participantId));
     case "participant.offline":
       return offlineText(safe(event.participantId));
-    case "room.created":
-    case "participant.updated":
-    case "llm.request":
-    case "llm.complete":
-    case "llm.error":
+    default:
       return undefined;
   }
 }
@@ -103,22 +99,12 @@ class ConnectionTexts {
 
   /** @returns undefined for any other event */
   textOf(event: HubEvent): string | undefined {
-    switch (event.type) {
-      case "participant.updated":
-        return this.#updated(event.participant, Date.parse(event.timestamp));
-      case "participant.left":
-        this.#interruptions.delete(event.participantId);
-        return undefined;
-      case "llm.error":
-        this.#ended(event.participantId);
-        return undefined;
-      case "room.created":
-      case "participant.joined":
-      case "participant.offline":
-      case "llm.request":
-      case "llm.complete":
-        return undefined;
+    if (event.type === "participant.updated") {
+      return this.#updated(event.participant, Date.parse(event.timestamp));
     }
+    if (event.type === "participant.left") this.#interruptions.delete(event.participantId);
+    if (event.type === "llm.error") this.#ended(event.participantId);
+    return undefined;
   }
 
   #updated({ id, connection }: ParticipantSummary, nowMs: number): string | undefined {
@@ -167,10 +153,7 @@ class StandInTexts {
         return this.#lost(event.participantId);
       case "participant.offline":
         return this.#lost(event.participantId);
-      case "room.created":
-      case "llm.request":
-      case "llm.complete":
-      case "llm.error":
+      default:
         return undefined;
     }
   }

@@ -13,7 +13,7 @@ interface Purpose extends Invite {
   surface: InferenceProtocol;
   /** the command, for lines to paste */
   here: string;
-  /** in which the program works; each has a choice of its own */
+  /** where the program works; the choice is remembered per folder */
   folder: string;
 }
 

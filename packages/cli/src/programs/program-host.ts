@@ -25,7 +25,7 @@ export interface ProgramHost {
 
 interface RunOptions {
   env: Record<string, string | undefined>;
-  /** where files of its are; keeps them while the program runs on without this process */
+  /** the program's temporary files, which must stay if the program outlives this process */
   folder: LaunchFolder | undefined;
 }
 
@@ -127,7 +127,7 @@ function passSignalsOn(child: ChildProcess): () => void {
   const hasTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const listener = (signal: NodeJS.Signals) => {
-    // A terminal sends the other two to every process of its foreground group.
+    // A terminal sends SIGINT and SIGHUP to all processes in its foreground group, so the program has them already.
     if (signal === "SIGTERM" || !hasTerminal) child.kill(signal);
   };
   for (const signal of signals) process.on(signal, listener);

@@ -7,7 +7,7 @@ import { CommandError } from "../exit-code.ts";
 interface ProgramSettings {
   /** null removes one that would get in the way */
   variables: Record<string, string | null>;
-  /** of its command line, those of the user included */
+  /** its whole command line, including the user's arguments */
   args: readonly string[];
   /** their texts by names in the folder of the launch */
   files: Record<string, string>;
@@ -119,7 +119,7 @@ export const programs = {
     surface: "openResponses",
     settings: ({ baseUrl, key, isNamed, isSecret, model, context }, launch) => ({
       ...(isSecret && { variables: { ROOM_API_KEY: key } }),
-      // A value that is no TOML is taken as a string, so that none needs quotes.
+      // A value that is not valid TOML counts as a string, so values need no quotes.
       args: [
         ...["-c", "model_provider=room"],
         ...["-c", "model_providers.room.name=room"],
@@ -218,7 +218,7 @@ export const programs = {
       const variables = {
         OPENAI_API_BASE: baseUrl,
         OPENAI_API_KEY: key,
-        // Its own names for the same come before what its settings say.
+        // These variables have precedence over the program's settings.
         AIDER_OPENAI_API_BASE: baseUrl,
         AIDER_OPENAI_API_KEY: key,
         AIDER_MODEL: name,

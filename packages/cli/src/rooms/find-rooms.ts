@@ -85,8 +85,8 @@ export function ipv4Addresses(context: CliContext): string[] {
 }
 
 /**
- * Whether this machine's hub has the room, or an error of it to explain. Without a hub, or that room there, it may be
- * elsewhere.
+ * Whether to use this machine's hub: it has the room, or refuses the request for another reason. Otherwise the room may be
+ * at another hub.
  */
 export function isAtDefaultHub(context: CliContext, code: string): Promise<boolean> {
   return context

@@ -7,7 +7,7 @@ import type { RoomhubCommand } from "../options.ts";
 import { envSecret } from "../secrets.ts";
 import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf } from "../terminal/text.ts";
-import { CommandError, EXIT, UsageError } from "../exit-code.ts";
+import { CommandError, EXIT, readable } from "../exit-code.ts";
 
 /** What the saved token belongs to: a room has one. */
 const host = "host";
@@ -108,16 +108,12 @@ export async function roomAsHost(
 }
 
 export async function readOperatorFile(context: CliContext, path: string): Promise<string> {
-  try {
-    return (await context.readFile(path)).trim();
-  } catch (error) {
-    throw new UsageError(`The file ${path} cannot be read: ${reasonOf(error)}`);
-  }
+  return (await readable(`The file ${path}`, context.readFile(path))).trim();
 }
 
 const mostOwnKeys = 9;
 
-/** Gives the host a key of its own, kept for later commands on this machine, unless there is one. */
+/** Creates a key for the host and keeps it for later commands on this machine, unless it has one. */
 export async function ensureOwnKey(
   context: CliContext,
   invite: Invite,
@@ -136,7 +132,7 @@ export async function ensureOwnKey(
   }
 }
 
-/** Every name that is no id and no model of the room reaches any participant. Contract §3, "Aliases". */
+/** Lets every unknown model name reach any participant. Contract §3, "Aliases". */
 export async function serveAnyModel(context: CliContext, invite: Invite): Promise<void> {
   const hostToken = await savedHostToken(context, invite);
   await context.createClient(invite.hubUrl).setAlias(invite.room, "*", ["*"], { hostToken });

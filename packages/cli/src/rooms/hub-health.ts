@@ -12,7 +12,7 @@ export async function healthOf(
   try {
     const signal = timeoutSignal(context.world, timeoutMs);
     const health = await context.createClient(hubUrl).health({ signal });
-    // What a hub says of its own key is believed on this machine alone.
+    // A hub's own word for its key counts only on this machine, where no one can be in between.
     const said = isLoopbackHost(new URL(hubUrl).hostname) ? health.pin : undefined;
     return { ...health, pin: (await context.pins.of(hubUrl)) ?? said };
   } catch {

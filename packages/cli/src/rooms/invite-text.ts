@@ -28,8 +28,8 @@ export interface ShownInvite {
  * Lines to paste, the QR code of the room's page where others reach it, and where the room is: what comes last stays on a
  * small screen.
  *
- * @param rowsBeside - rows besides all of it that have to be on the screen too for the QR code to be shown; undefined: only
- * the last lines do
+ * @param rowsBeside - the QR code is shown only if these rows and all lines fit on the screen with it; undefined: only the
+ * last lines have to
  */
 export function inviteText(
   context: CliContext,
@@ -158,7 +158,7 @@ export function qrCode(
   return lines.map((line) => `${indent}${colors.bgBlack(colors.whiteBright(line))}\n`).join("");
 }
 
-/** The hub at this URL in lines for others; one that does not respond is as it is named here, and hands out nothing. */
+/** The hub as lines for others name it. If it does not respond, that is by this URL, and as one that hands out nothing. */
 export async function pastedHubAt(context: CliContext, hubUrl: string): Promise<PastedHub> {
   return pastedHub(hubUrl, (await healthOf(context, hubUrl, 3_000)) ?? {});
 }

@@ -1,7 +1,7 @@
 import { type Fetch, type Invite, keyInLink } from "@roomhub/client";
 import { isKeyValue, normaliseRoomCode } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
-import { UsageError } from "../exit-code.ts";
+import { readable, UsageError } from "../exit-code.ts";
 import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf } from "../terminal/text.ts";
 
@@ -154,20 +154,15 @@ export class RoomKeys implements KeysOfCommand {
   }
 
   async #findSaved({ hubUrl, room }: Invite): Promise<string | undefined> {
-    // Without the folder there is no key, and the hub says that one is needed.
+    // An unreadable folder counts as no key: the hub then asks for one.
     const find = async () => (await this.#context.savedTokens("keys")).find(own);
     const saved = await find().catch(() => []);
     return saved.find((one) => one.hubUrl === hubUrl && one.room === room)?.token;
   }
 
   async #readKey(path: string): Promise<string> {
-    let text: string;
-    try {
-      text = await (path === "-" ? this.#context.readStdin() : this.#context.readFile(path));
-    } catch (error) {
-      throw new UsageError(`The key file ${path} cannot be read: ${reasonOf(error)}`);
-    }
-    const key = keyIn(text);
+    const reading = path === "-" ? this.#context.readStdin() : this.#context.readFile(path);
+    const key = keyIn(await readable(`The key file ${path}`, reading));
     if (isKeyValue(key)) return key;
     throw new UsageError(`The key file ${path} has no key in its first line: ${formOfKey}`);
   }

@@ -104,7 +104,7 @@ function ownVariables(
   );
 }
 
-/** @throws UsageError for what a unit cannot hold: no manager of services can write these in all of its places */
+/** @throws UsageError for control characters, which no service manager can represent everywhere in a unit */
 function checkCharacters({ commandLine }: ServiceUnit): void {
   if (commandLine.some((word) => /\p{Cc}/u.test(word))) {
     throw new UsageError("The command line of a service cannot contain control characters");

@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import type { CliContext } from "../context.ts";
-import { UsageError } from "../exit-code.ts";
+import { readable, UsageError } from "../exit-code.ts";
 
 /** Beside the state files of this user's hubs. */
 export async function secretsPath(context: CliContext, name: string): Promise<string> {
@@ -36,10 +36,8 @@ function quotedValue(variable: string, value: string): string {
 
 /** The variables of a file. @throws UsageError when it cannot be read, or other users can read it */
 export async function readSecrets(path: string): Promise<Record<string, string>> {
-  // Mode and text of the same file, even if it is replaced in between.
-  const file = await open(path).catch((error: Error) => {
-    throw new UsageError(`The secrets file ${path} cannot be read: ${error.message}`);
-  });
+  // Opened once, so that mode and text are of the same file even if it is replaced meanwhile.
+  const file = await readable(`The secrets file ${path}`, open(path));
   try {
     checkPrivate(path, (await file.stat()).mode, process.platform);
     return parseEnv(await file.readFile("utf8")) as Record<string, string>;

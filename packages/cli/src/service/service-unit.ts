@@ -30,7 +30,7 @@ export interface ServiceManager {
   names: () => Promise<string[]>;
   /** After its unit was written. A service of that name that runs is replaced. */
   start: (unit: ServiceUnit) => Promise<void>;
-  /** Before its unit is removed. Nothing to stop is no error. */
+  /** Called before its unit is removed. Does nothing if the service is not running. */
   stop: (name: string) => Promise<void>;
   /** After its unit was removed. */
   forget: (name: string) => Promise<void>;

@@ -250,7 +250,7 @@ async function listModels(
   try {
     body = (await response.json()) as typeof body;
   } catch {
-    body = undefined; // not JSON, or truncated: only the status counts
+    body = undefined; // Not JSON, or truncated: only the status counts.
   }
   const { status } = response;
   if (response.headers.get("server") === "whisper.cpp") {

@@ -35,7 +35,7 @@ export async function runParticipants(
 ): Promise<void> {
   const keysHint = hasKeys ? "p pauses, P for an hour, Ctrl+C leaves" : "Ctrl+C leaves";
   const running: RunningParticipant[] = [];
-  // In the background it would erase what others write to the terminal.
+  // Drawing in the background would erase the output of other programs.
   const isDrawn = hasKeys && canErase(context);
   const display = isDrawn ? showRunning(context, running) : undefined;
   const feed = createRowFeed(context, display?.terminal ?? context.stderr);

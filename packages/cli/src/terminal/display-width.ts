@@ -1,7 +1,7 @@
 /** Printable ASCII fills one cell per character, so the text needs no segmentation. */
 const plain = /^[\x20-\x7e]*$/;
 
-/** Made for the first text that is not plain: that takes some 20 ms, which a start would wait for. */
+/** Created on first use, since that takes some 20 ms. */
 let graphemes: Intl.Segmenter | undefined;
 
 /**

@@ -19,7 +19,7 @@ export function loadSentence(load: Load): string {
   return `${active}/${limit}${slots} running${others}${shared}`;
 }
 
-/** Where the other participants of its machine are what keeps it from taking requests. */
+/** The machine, if its other participants have taken all of its slots. */
 function fullMachine({ active, limit, machine }: Load): Load["machine"] {
   if (active >= limit || machine === undefined) return undefined;
   return machine.active >= machine.limit ? machine : undefined;

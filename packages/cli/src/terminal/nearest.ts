@@ -15,6 +15,11 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best;
 }
 
+/** The next step for a setting, variable or limit that there is not. @param meant - the nearest of those there are */
+export function meantSetting(meant: string | undefined): string {
+  return meant === undefined ? "list all: roomhub config --limits" : `did you mean ${meant}?`;
+}
+
 function plain(word: string): string {
   return word.toLowerCase().replace(/[-_]/g, "");
 }

@@ -2,8 +2,7 @@ import { HubUnreachableError, InvalidHubUrlError, RoomhubError } from "@roomhub/
 import { withCommandName } from "../command-list.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { hintHere } from "../rooms/hub-hint.ts";
-import { unreachableHubHint } from "../rooms/hub-hint.ts";
+import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
 import { colorsFor, reasonOf, safe, safeLines } from "./text.ts";
 
 /**

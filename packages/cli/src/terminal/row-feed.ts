@@ -2,7 +2,7 @@ import type { Timer } from "@roomhub/protocol";
 import type { CliContext, Terminal } from "../context.ts";
 import { colorsFor } from "./text.ts";
 
-/** As many rows as a person can follow. */
+/** More rows a second no one can follow. */
 const mostPerSecond = 20;
 const secondMs = 1_000;
 

@@ -8,7 +8,7 @@ export interface Terminal {
   readonly rows: number | undefined;
 }
 
-/** What a program shows beside the lines of the shell. */
+/** A screen that is hidden while the program is suspended. */
 export interface SuspendedScreen {
   leave(): void;
   enter(): void;

@@ -75,9 +75,30 @@ export function formatTable(
     .join("");
 }
 
+/** A table without the columns in which no row says anything. */
+export function withoutEmpty(
+  headings: readonly string[],
+  rows: readonly string[][],
+): [headings: string[], rows: string[][]] {
+  const isShown = headings.map((_, column) => rows.some((row) => row[column] !== ""));
+  const shown = (cells: readonly string[]) => cells.filter((_, column) => isShown[column]);
+  return [shown(headings), rows.map(shown)];
+}
+
 /** A value as JSON on one line, with control characters escaped. */
 export function writeJson(terminal: Terminal, value: unknown): void {
   terminal.write(`${escapeUnprintable(JSON.stringify(value))}\n`);
+}
+
+/** What a command did: as JSON, or as a line for people. */
+export function printDone(
+  { stdout, stderr }: { stdout: Terminal; stderr: Terminal },
+  { json }: { json?: boolean },
+  value: object,
+  line: string,
+): void {
+  if (json === true) writeJson(stdout, value);
+  else stderr.write(`${line}\n`);
 }
 
 /** `1 token`, `80 tokens` */

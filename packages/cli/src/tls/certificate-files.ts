@@ -62,7 +62,7 @@ export function followCertificate(
       stderr.write(`The certificate was replaced; it is valid until ${read.facts.validTo}\n`);
     } catch (error) {
       const problem = reasonOf(error);
-      // The second time in a row it is no renewal that is half done.
+      // A renewal that is only half done looks the same, so the problem is reported when it is there twice in a row.
       if (said === undefined) said = "";
       else if (said !== problem) {
         said = problem;

@@ -23,7 +23,7 @@ interface Pinned {
 
 /**
  * The keys of hubs: of the invites that this command was given, and of earlier ones. Commands know nothing of them: every
- * request passes {@link Pins.fetch}, and a hub whose key is known gets none over another connection.
+ * request passes {@link Pins.fetch}, which sends it to a hub with a known key only over a connection that proves the key.
  */
 export class Pins {
   readonly #context: OutsideContext;
@@ -35,9 +35,9 @@ export class Pins {
     this.#context = context;
   }
 
-  /** @param texts - arguments, of which some are invites @throws InvalidHubUrlError for a pin that is not whole */
+  /** @param texts - arguments; some may be invites @throws InvalidHubUrlError for an incomplete pin */
   takeFrom(texts: readonly string[]): void {
-    // A text with a space is no invite, but perhaps a prompt about one.
+    // A text with a space may be a prompt that mentions an invite.
     for (const text of texts.filter((each) => !/\s/.test(each))) {
       const pin = pinIn(text);
       if (pin !== undefined) this.#set(pinnedHostOf(hubUrlIn(text)), pin, true);
@@ -57,7 +57,7 @@ export class Pins {
     return (await this.#find(url))?.pin;
   }
 
-  /** The URL of a hub, with its pin for who reads it there. */
+  /** A hub's URL with its pin, if that is known. */
   async withPin(hubUrl: string): Promise<string> {
     return withPin(hubUrl, await this.of(hubUrl));
   }

@@ -1,12 +1,12 @@
-/** How many requests a lane has at the room when it knows nothing of its slots. */
+/** How many requests a lane sends at once until it knows the slots of the room. */
 const firstWindow = 2;
 const maxWindow = 256;
-/** So many requests that were lost wait to be sent again before no other is sent. */
+/** With this many lost requests waiting to be sent again, no new ones are sent. */
 const maxLost = 256;
 
 const firstPauseMs = 500;
 const longestPauseMs = 60_000;
-/** A refusal may name a longer time; what changes in the room is noticed all the same. */
+/** Where a refusal names a longer time, the lane still tries again after this one. */
 const longestRetryAfterMs = 600_000;
 
 /** A request that was lost is sent again after this, then four times as long, and so on. */
@@ -36,7 +36,7 @@ export class Lane {
   readonly #options: LaneOptions;
   #window: number;
   #slots: number | undefined;
-  /** when the window was looked at last; the rest is about results since */
+  /** when the window was last adjusted; the three fields below count results since then */
   #changedMs = 0;
   #waitingSum = 0;
   #waitingCount = 0;
@@ -73,7 +73,7 @@ export class Lane {
     return number;
   }
 
-  /** When a request may be sent that may not be sent now; undefined when that is up to a response. */
+  /** When the next request may be sent; undefined when one may be sent only after a response. */
   wakeMs(nowMs: number): number | undefined {
     if (nowMs < this.#resumesAtMs) return this.#resumesAtMs;
     if (this.#running >= this.#window) return undefined;
@@ -94,7 +94,7 @@ export class Lane {
     this.#refusals = 0;
     if (this.#options.fixedWindow !== undefined) return;
     if (wasRefused) this.#setWindow(Math.max(this.#window, (this.#slots ?? 0) + 1), nowMs);
-    // What was sent before the window changed says nothing about the new one.
+    // A request sent before the window changed says nothing about the new window.
     if (queueMs === undefined || sentMs < this.#changedMs) return;
     this.#waitingSum += atRoom * Math.min(1, queueMs / Math.max(1, nowMs - sentMs));
     if (++this.#waitingCount < this.#window) return;
@@ -114,7 +114,7 @@ export class Lane {
   refuse(number: number, nowMs: number, retryAfterMs = 0): void {
     this.#running--;
     this.#refused.push(number);
-    // Those that were at the room together are refused together.
+    // Requests that were at the room at the same time are refused for the same reason.
     if (nowMs < this.#resumesAtMs) return;
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** this.#refusals);
     const waitMs = Math.max(pauseMs, Math.min(longestRetryAfterMs, retryAfterMs));
@@ -144,7 +144,7 @@ export class Lane {
     const before = this.#slots;
     this.#slots = slots;
     if (slots === undefined || slots === before) return;
-    // What kept requests waiting may be over.
+    // The reason for the refusals may be gone.
     if (slots > (before ?? 0)) this.#resumesAtMs = 0;
     if (this.#options.fixedWindow === undefined) {
       this.#setWindow(slots + 1, nowMs);

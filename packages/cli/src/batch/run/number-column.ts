@@ -2,7 +2,7 @@ type Block = Uint32Array | Uint16Array | Uint8Array;
 
 const blockLength = 65_536;
 
-/** Numbers that are only added, in blocks: an array that grows leaves the memory of its earlier copies unused. */
+/** A list of numbers that only grows. It is kept in blocks, since a growing array wastes the memory of its earlier copies. */
 export class NumberColumn {
   readonly #makeBlock: (length: number) => Block;
   readonly #blocks: Block[] = [];

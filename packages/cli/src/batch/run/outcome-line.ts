@@ -49,7 +49,7 @@ export function outcomeLine(id: string, customId: string, outcome: Outcome): str
   return `${head},"response":{${response},"body":${line}},"error":null}\n`;
 }
 
-/** @param line - of an output or error file, without its end @returns undefined for a line that is none */
+/** @param line - of an output or error file, without its end @returns undefined for any other line */
 export function customIdOf(line: string): string | undefined {
   // Most of the line is the response: the beginning of what is written here is enough.
   const text = /^\{"id":"[\w-]*","custom_id":("(?:[^"\\]|\\.)*"),.*\}$/s.exec(line)?.[1];

@@ -53,7 +53,7 @@ export type BatchEnd =
   | { kind: "finished" }
   /** the same batch continues with another run */
   | { kind: "stopped"; why: "signal" | "until" }
-  /** nothing of it can run until a person acts; the same batch continues then */
+  /** no request can run until a person acts; then the same batch continues */
   | { kind: "hopeless"; code: string; reason: string };
 
 /** The most requests that are at the room at once, whatever it takes. */

@@ -15,7 +15,7 @@ import { receiveUpload } from "./upload.ts";
 export interface BatchApiOptions {
   files: FileShelf;
   jobs: BatchJobs;
-  /** a failure that is none of the caller's: a full disk, a bug */
+  /** a failure that the caller did not cause: a full disk, a bug */
   onFailure: (error: unknown) => void;
 }
 
@@ -74,7 +74,7 @@ async function serve(options: BatchApiOptions, call: Call): Promise<void> {
     const result = await handler(options, call, pattern.exec(path)?.[1] ?? "");
     if (result !== undefined) sendJson(response, result);
   } catch (error) {
-    // The client left, or its response has begun: there is no other way to say that it is not whole.
+    // The client has left, or its response has begun: closing the connection is the only way to report the failure.
     if (response.destroyed || response.headersSent) {
       response.destroy();
       return;

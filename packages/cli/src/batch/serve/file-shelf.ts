@@ -18,8 +18,8 @@ const StoredFile = z.object({
 export type StoredFile = z.infer<typeof StoredFile>;
 
 /**
- * The files of a folder, each beside a record that says what it is. A file without its record is none: an upload that was
- * cut off, or results that are still written.
+ * The files of a folder, each with a record that describes it. Files without a record do not count: they are uploads that
+ * were cut off, or results that are still being written.
  */
 export class FileShelf {
   readonly #folder: string;
@@ -78,7 +78,7 @@ export class FileShelf {
     }
   }
 
-  /** Its record first: what is left of it by a power cut is no file. */
+  /** Deletes the record first, so that after a power cut the file does not count. */
   async delete(id: string): Promise<void> {
     this.#files.delete(id);
     await rm(this.#recordPathOf(id), { force: true });

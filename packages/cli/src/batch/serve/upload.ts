@@ -6,7 +6,7 @@ import type { FileShelf, StoredFile } from "./file-shelf.ts";
 
 /** 512 MB, as OpenAI has it. */
 const maxFileBytes = 512 * 1024 * 1024;
-/** All that a form may have beside its file. */
+/** The most bytes that a form may have besides its file. */
 const maxFormBytes = 1024 * 1024;
 const maxValueBytes = 1_024;
 const longestName = 255;

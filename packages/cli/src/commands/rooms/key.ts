@@ -12,7 +12,7 @@ import {
 } from "../../options.ts";
 import { hostCommand, type HostOptionValues, roomAsHost } from "../../rooms/host-token.ts";
 import { roomArgumentOf } from "../../rooms/hub-address.ts";
-import { formatTable, safe, shellWord, writeJson } from "../../terminal/text.ts";
+import { formatTable, printDone, safe, shellWord, writeJson } from "../../terminal/text.ts";
 
 type KeyOptionValues = HubOptionValues & HostOptionValues;
 
@@ -57,8 +57,8 @@ export function addKeyCommand(program: RoomhubCommand, context: CliContext): voi
     .action(async (room: string, name: string, options: KeyOptionValues) => {
       const invite = inviteOf(room, options);
       const revoked = await (await roomAsHost(context, invite, options)).revokeKey(name);
-      if (options.json === true) return writeJson(context.stdout, { key: revoked });
-      context.stderr.write(`The key of ${safe(revoked.name)} is revoked in room ${invite.room}\n`);
+      const line = `The key of ${safe(revoked.name)} is revoked in room ${invite.room}`;
+      printDone(context, options, { key: revoked }, line);
     });
 
   hostCommand(key, "rotate")

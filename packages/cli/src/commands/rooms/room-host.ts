@@ -18,7 +18,7 @@ import {
 } from "../../rooms/host-token.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../../secrets.ts";
 import { interactivityOf } from "../../terminal/interactivity.ts";
-import { formatTable, safe, writeJson } from "../../terminal/text.ts";
+import { formatTable, printDone, safe, writeJson } from "../../terminal/text.ts";
 
 type HostValues = HubOptionValues & HostOptionValues;
 type PasswordValues = HostValues & PasswordOptionValues & { none?: boolean };
@@ -32,7 +32,8 @@ export function addHostCommands(room: RoomhubCommand, context: CliContext): void
     .action(async (code: string, name: string, options: HostValues) => {
       const asHost = await roomAsHost(context, inviteOf(code, options), options);
       const renamed = await asHost.rename(name);
-      print(context, renamed, options, `Room ${renamed.code} is named ${safe(renamed.name)}`);
+      const line = `Room ${renamed.code} is named ${safe(renamed.name)}`;
+      printDone(context, options, { room: renamed }, line);
     });
 
   hostCommand(room, "password")
@@ -66,8 +67,8 @@ export function addHostCommands(room: RoomhubCommand, context: CliContext): void
     .action(async (code: string, id: string, options: HostValues & { ban?: number }) => {
       const invite = inviteOf(code, options);
       await (await roomAsHost(context, invite, options)).kick(id, options.ban);
-      if (options.json === true) return writeJson(context.stdout, { success: true });
-      context.stderr.write(`${safe(id)} was removed from room ${invite.room}\n`);
+      const line = `${safe(id)} was removed from room ${invite.room}`;
+      printDone(context, options, { success: true }, line);
     });
   addBanCommands(room, context);
   addBlockCommands(room, context);
@@ -93,9 +94,8 @@ function addBanCommands(room: RoomhubCommand, context: CliContext): void {
       const asHost = await roomAsHost(context, invite, options);
       const isBanned = (await asHost.bans()).some((ban) => ban.id === id);
       const bans = await asHost.liftBan(id);
-      if (options.json === true) return writeJson(context.stdout, { bans });
       const said = isBanned ? "may join" : "was not banned from";
-      context.stderr.write(`${safe(id)} ${said} room ${invite.room}\n`);
+      printDone(context, options, { bans }, `${safe(id)} ${said} room ${invite.room}`);
     });
 }
 
@@ -129,11 +129,8 @@ function addBlockCommands(room: RoomhubCommand, context: CliContext): void {
         const blocked = await (client === undefined
           ? asHost.blocked()
           : asHost.setBlocked(client, isBlocked));
-        if (options.json === true) return writeJson(context.stdout, { blocked });
-        const list = blocked.map((one) => safe(one)).join(", ");
-        context.stderr.write(
-          `Blocked in room ${invite.room}: ${list === "" ? "no client" : list}\n`,
-        );
+        const list = blocked.map((one) => safe(one)).join(", ") || "no client";
+        printDone(context, options, { blocked }, `Blocked in room ${invite.room}: ${list}`);
       });
   }
 }
@@ -147,7 +144,7 @@ async function setPassword(
   const password = options.none === true ? null : await newPassword(context, invite, options);
   const room = await asHost.setPassword(password);
   const what = password === null ? "has no join password" : "has a new join password";
-  print(context, room, options, `Room ${room.code} ${what}`);
+  printDone(context, options, { room }, `Room ${room.code} ${what}`);
 }
 
 async function newPassword(
@@ -173,8 +170,7 @@ async function deleteRoom(
   if (options.yes !== true) await confirmDeletion(context, await asHost.room(), options);
   await asHost.delete();
   await forgetRoom(context, invite);
-  if (options.json === true) return writeJson(context.stdout, { success: true });
-  context.stderr.write(`Room ${invite.room} was deleted\n`);
+  printDone(context, options, { success: true }, `Room ${invite.room} was deleted`);
 }
 
 async function confirmDeletion(
@@ -193,9 +189,4 @@ async function confirmDeletion(
     ],
   );
   if (!isWanted) throw new CommandError("Cancelled", undefined, EXIT.interrupted);
-}
-
-function print({ stdout, stderr }: CliContext, room: Room, { json }: HostValues, text: string) {
-  if (json === true) writeJson(stdout, { room });
-  else stderr.write(`${text}\n`);
 }

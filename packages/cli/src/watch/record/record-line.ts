@@ -34,17 +34,10 @@ export function parseRecordedLine(line: string): RecordedLine {
     return { kind: "unreadable" };
   }
   const at = { timestamp: time, roomCode: "" };
-  if (name === "llm.complete") {
-    const { data } = complete.safeParse(payload);
-    if (data === undefined) return { kind: "unreadable" };
-    return { kind: "end", event: { ...at, ...data, type: name } as RecordedEnd };
-  }
-  if (name === "llm.error") {
-    const { data } = failure.safeParse(payload);
-    if (data === undefined) return { kind: "unreadable" };
-    return { kind: "end", event: { ...at, ...data, type: name } as RecordedEnd };
-  }
-  return { kind: "other", time };
+  if (name !== "llm.complete" && name !== "llm.error") return { kind: "other", time };
+  const { data } = (name === "llm.complete" ? complete : failure).safeParse(payload);
+  if (data === undefined) return { kind: "unreadable" };
+  return { kind: "end", event: { ...at, ...data, type: name } as RecordedEnd };
 }
 
 type RecordedEnd = Extract<RecordedLine, { kind: "end" }>["event"];

@@ -25,7 +25,7 @@ export interface Recording {
   readonly lastId: string | undefined;
   /** @param day - `2026-01-31`, of the events in these lines; undefined to stay with the day of the file */
   write(lines: string, day: string | undefined): void;
-  /** Returns when what was written is on the disk. */
+  /** Returns when everything written so far is on the disk. */
   flush(): void;
   close(): Promise<void>;
 }
@@ -107,7 +107,7 @@ function openRepaired(path: string) {
   }
 }
 
-/** @returns the last record. @throws Error when the file is no recording: it is left as it is */
+/** @returns the last record. @throws Error when the file is not a recording; it stays unchanged */
 function repair(file: number, path: string) {
   const { size } = fstatSync(file);
   if (size === 0) return undefined;

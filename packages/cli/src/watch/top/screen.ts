@@ -39,7 +39,7 @@ export function createScreen(terminal: Terminal): Screen {
       if (!isEntered) return;
       const { columns = 80, rows = 24 } = terminal;
       const newSize = `${columns}×${rows}`;
-      // A terminal that changes its size moves or cuts what it shows.
+      // After a change of its size a terminal shows the old lines moved or cut.
       const isNew = newSize !== size || drawn.length === 0;
       size = newSize;
       let text = isNew ? "\u001b[2J" : "";
