@@ -1,12 +1,13 @@
 import { systemWorld, type World } from "@roomhub/protocol";
 import { randomUUID } from "node:crypto";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   aPresence,
   aStoredRoom,
   Replica,
 } from "../../packages/hub/src/cluster/directory-compliance.fixture.ts";
 import { aRegistration } from "../../packages/hub/src/cluster/homes/registration.fixture.ts";
+import { Bucket } from "../../packages/hub/src/cluster/nats/bucket.ts";
 import { storageWarning } from "../../packages/hub/src/cluster/nats/buckets.ts";
 import { connectToNats } from "../../packages/hub/src/cluster/nats/nats-connection.ts";
 import {
@@ -111,6 +112,25 @@ describe.skipIf(!hasNatsServer)(`a directory over NATS${natsSkipped}`, () => {
     await expect(one.directory.putRoom(aStoredRoom("AB23CD"), revision)).resolves.toBeGreaterThan(
       revision,
     );
+  });
+
+  test("writes back what a server lost also when the first attempt fails, and reports none of it as deleted", async () => {
+    const server = await aServer();
+    const { directory, replica, untilDown, untilUp } = await openHub(server.url, {
+      storage: "memory",
+    });
+    const before = (await directory.putRoom(aStoredRoom("AB23CD"), 0)) ?? 0;
+    await replica.until("the room", () => replica.rooms.has("AB23CD"));
+    await server.kill();
+    await untilDown();
+    const put = vi.spyOn(Bucket.prototype, "put").mockRejectedValueOnce(new Error("timeout"));
+    stack.defer(() => put.mockRestore());
+    await server.restart();
+    await untilUp();
+    expect(put).toHaveBeenCalledTimes(2);
+    expect(replica.rooms.has("AB23CD")).toBe(true);
+    const stored = await directory.readRoom("AB23CD");
+    expect(stored?.revision).toBeGreaterThan(before);
   });
 
   test("has lost homes and registrations with a server that keeps them in memory, and says so before it is up", async () => {
