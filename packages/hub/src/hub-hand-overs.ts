@@ -13,7 +13,7 @@ import type { OperationContext } from "./operations/context.ts";
 import { AwayEvents } from "./events/away-events.ts";
 import { publishEvent, type RoomEvent } from "./events/emit.ts";
 import type { Hops } from "./hop/hops.ts";
-import { snapshotPath } from "./http/hops/offers.ts";
+import { snapshotPath } from "./http/hops/home-places.ts";
 import type { ClusterRooms } from "./hub-rooms.ts";
 import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
 import type { Log } from "./log.ts";
@@ -34,7 +34,7 @@ export interface HandOverParts {
 
 export interface HandOverOptions {
   parts: HandOverParts;
-  homes: Pick<RoomHomes, "placeOf" | "offered" | "keepsOffer">;
+  homes: Pick<RoomHomes, "placeOf" | "offered">;
   /** this one, as it is stored */
   computer: () => string;
   hops: Hops;
@@ -51,8 +51,6 @@ export class HandOvers {
   readonly events: AwayEvents;
   readonly #options: HandOverOptions;
   readonly #slots = new SlotsBefore();
-  /** what other homes offer, until the directory names one */
-  readonly #given = new Map<string, GivenRoom>();
 
   constructor(options: HandOverOptions) {
     this.#options = options;
@@ -122,29 +120,20 @@ export class HandOvers {
   async takeOffer(code: string, from: HubIdentity, snapshot: string): Promise<boolean> {
     const { parts, homes, rooms } = this.#options;
     const given = new GivenRoom(snapshot);
-    if (given.offer.from.bootId !== from.bootId) return false;
+    if (given.from.bootId !== from.bootId) return false;
     if (!parts.operations().registry.hasCode(code)) await rooms.catchUp(code);
-    if (!homes.offered(code, given.offer)) return false;
-    this.#given.set(code, given);
-    return true;
+    return homes.offered(code, given);
   }
 
-  /** The directory names this hub: it continues the room as it was. @returns false when its snapshot is not here */
-  takePlace(code: string): boolean {
-    const given = this.#given.get(code);
-    this.#given.delete(code);
-    if (given === undefined) return false;
+  /** The directory names this hub: it continues the room as it was. */
+  takePlace(code: string, given: GivenRoom): void {
     given.takePlace(this.#sources(), code);
-    return true;
   }
 
   tick(): void {
-    const { homes, roll, parts } = this.#options;
+    const { roll, parts } = this.#options;
     this.events.tick();
     this.#slots.releaseWhere(parts.operations(), (hub) => !roll.hubs.isPresent(hub));
-    for (const [code, { offer }] of this.#given) {
-      if (!homes.keepsOffer(code, offer.from)) this.#given.delete(code);
-    }
   }
 
   /** The hub of a client does not know the participants of a room that it piped to. */

@@ -24,6 +24,7 @@ import {
 } from "./http/hops/rooms-elsewhere.ts";
 import { HandOvers, type HandOverParts } from "./hub-hand-overs.ts";
 import { HubPlaces } from "./hub-places.ts";
+import { GivenRoom } from "./hub-snapshot.ts";
 import { ClusterRooms, type ClusterRoomsParts } from "./hub-rooms.ts";
 import { releaseParticipants } from "./operations/homes/restore-participants.ts";
 import { storeSpent } from "./operations/keys.ts";
@@ -242,8 +243,9 @@ export class HubHomes implements FrontCluster {
 
   #hooks(): HomeHooks {
     return {
-      onTaken: async (code, _home, fromOffer) => {
-        if (!fromOffer || !this.handOvers.takePlace(code)) await this.rooms.restore(code);
+      onTaken: async (code, _home, offer) => {
+        if (offer instanceof GivenRoom) this.handOvers.takePlace(code, offer);
+        else await this.rooms.restore(code);
       },
       onLost: (code) => this.#lost(code),
       onServe: (code) => this.handOvers.stays(code),

@@ -1,6 +1,6 @@
 import { decodeRegistration, encodeRegistration } from "./cluster/homes/registration.ts";
 import type { GateMemory } from "./credentials/password-gate.ts";
-import type { Offer } from "./cluster/homes/room-home.ts";
+import type { Home, Offer } from "./cluster/homes/room-home.ts";
 import type { Room } from "./domain/room.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
 import type { EventBus, RoomStream } from "./events/bus.ts";
@@ -76,8 +76,10 @@ export function snapshotOf(parts: SnapshotParts, code: string, offer: Offer): st
   return JSON.stringify(snapshot);
 }
 
-/** A snapshot that another hub sent. */
-export class GivenRoom {
+/** A room that another hub offers, with its snapshot. */
+export class GivenRoom implements Offer {
+  readonly from: Home;
+  readonly number: number;
   readonly #snapshot: RoomSnapshot;
 
   /** @throws Error for one of another format */
@@ -85,16 +87,13 @@ export class GivenRoom {
     const snapshot = JSON.parse(text) as RoomSnapshot;
     if (snapshot.format !== format) throw new Error("a snapshot of another format");
     this.#snapshot = snapshot;
-  }
-
-  get offer(): Offer {
-    return this.#snapshot.offer;
+    ({ from: this.from, number: this.number } = snapshot.offer);
   }
 
   /** This hub is the room's home now. @throws HubError `room_not_found` */
   takePlace(parts: SnapshotParts, code: string): void {
     const { operations, bus, slots, computer } = parts;
-    const { participants, events, running, lastUsedAt, offer } = this.#snapshot;
+    const { participants, events, running, lastUsedAt } = this.#snapshot;
     const room = operations.registry.room(code);
     const given = participants.map(({ registration, state }) => {
       const stored = decodeRegistration(JSON.parse(registration) as object);
@@ -104,7 +103,7 @@ export class GivenRoom {
     room.lastUsedAt = Math.max(room.lastUsedAt, lastUsedAt);
     takeParticipants(operations, code, given, computer);
     this.#learn(parts, room);
-    for (const slot of running) slots.hold(operations, code, offer.from, slot);
+    for (const slot of running) slots.hold(operations, code, this.from, slot);
   }
 
   /** Where requests went, and what came of them. */

@@ -38,7 +38,7 @@ export type Message =
 /** `isAbandoned`: its process does not wait for it any more, and it may still be done. */
 export type Sent = Message & { hub: number; boot: number; isAbandoned?: boolean };
 
-type Hook = { kind: "take"; epoch: number; fromOffer: boolean } | { kind: "lose" };
+type Hook = { kind: "take"; epoch: number; offer: Offer | undefined } | { kind: "lose" };
 
 export interface Hub {
   boot: number;
@@ -221,7 +221,7 @@ export class Cluster {
         return this.#call(at, effect);
       case "load": {
         const epoch = record.state.kind === "loading" ? record.state.stored.home.epoch : 0;
-        return this.#hook(at, { kind: "take", epoch, fromOffer: effect.fromOffer });
+        return this.#hook(at, { kind: "take", epoch, offer: effect.offer });
       }
       case "yield":
         return this.#hook(at, { kind: "lose" });
@@ -251,7 +251,8 @@ export class Cluster {
       return this.#endHook(at);
     }
     if (!isLoading(hub.record, hook.epoch)) return this.#endHook(at);
-    if (!hook.fromOffer || hub.snapshot === undefined) return this.#call(at, { kind: "list" });
+    if (hook.offer === undefined || hub.snapshot === undefined)
+      return this.#call(at, { kind: "list" });
     hub.ids = withIds(hub.ids, hub.snapshot);
     hub.snapshot = undefined;
     return this.#endHook(at, { kind: "taken", epoch: hook.epoch });

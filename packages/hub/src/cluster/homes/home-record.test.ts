@@ -61,10 +61,11 @@ test("a failed read is repeated when the directory responds, and not before", ()
 test("registrations that could not be read are read by the next retry, unless the room was lost", () => {
   const named: StoredHome = { home: { ...self, epoch: 1 }, revision: 1 };
   const loading = { kind: "stored", stored: named, isRead: false } as const;
-  const failed = [loading, { kind: "untaken", epoch: 1, fromOffer: true }] as const;
+  const offer = { from: { ...self, epoch: 0 }, number: 1 };
+  const failed = [loading, { kind: "untaken", epoch: 1, offer }] as const;
   const { record } = after(...failed);
   const retry = { kind: "retry", isUp: true } as const;
-  expect(advance(record, retry, self, 9).effects).toEqual([{ kind: "load", fromOffer: true }]);
+  expect(advance(record, retry, self, 9).effects).toEqual([{ kind: "load", offer }]);
   const lost = after(...failed, { kind: "stored", stored: other, isRead: false });
   expect(lost.record.unloaded).toBe(undefined);
   expect(advance(lost.record, retry, self, 9).effects).toEqual([]);

@@ -6,6 +6,7 @@ import {
   type HomeInput,
   isSame,
   NO_HOME,
+  type Offer,
   type RoomHomeState,
   type StoredHome,
   stepHome,
@@ -22,8 +23,8 @@ export interface HomeRecord {
    * `isOvertaken`: the watch has reported an entry since.
    */
   read: { number: number; hasFailed: boolean; isOvertaken: boolean } | undefined;
-  /** The registrations could not be read; `fromOffer`: the snapshot could not be taken. */
-  unloaded: { fromOffer: boolean } | undefined;
+  /** The registrations could not be read; `offer`: its snapshot could not be taken. */
+  unloaded: { offer: Offer | undefined } | undefined;
   /** A write was refused since the last `retry`. */
   isRefused: boolean;
   /** The epoch of the home that this hub has handed the room to, with all that it knew. */
@@ -39,7 +40,7 @@ export type HomeEvent =
   | { kind: "unread"; read: number }
   /** The registrations, or the snapshot, are here for the home of that epoch; or the directory was away. */
   | { kind: "taken"; epoch: number }
-  | { kind: "untaken"; epoch: number; fromOffer: boolean }
+  | { kind: "untaken"; epoch: number; offer: Offer | undefined }
   /** Some time has passed. */
   | { kind: "retry"; isUp: boolean };
 
@@ -87,7 +88,7 @@ export function advance(
       return isLoading(record, event.epoch) ? step(record, { kind: "loaded" }) : still(record);
     case "untaken":
       if (!isLoading(record, event.epoch)) return still(record);
-      return still({ ...record, unloaded: { fromOffer: event.fromOffer } });
+      return still({ ...record, unloaded: { offer: event.offer } });
     case "retry":
       return retry({ ...record, isRefused: false }, event.isUp, number);
     case "directoryUp":
@@ -167,10 +168,10 @@ function retry(record: HomeRecord, isUp: boolean, number: number): HomeTurn {
   if (!isUp) return still(record);
   const turn = repeat(still(record), number);
   if (record.unloaded === undefined) return turn;
-  const { fromOffer } = record.unloaded;
+  const { offer } = record.unloaded;
   return {
     record: { ...turn.record, unloaded: undefined },
-    effects: [...turn.effects, { kind: "load", fromOffer }],
+    effects: [...turn.effects, { kind: "load", offer }],
   };
 }
 

@@ -23,7 +23,7 @@ export interface HomeHooks {
    * Reads the registrations and puts them back, or takes the snapshot of the offer; the room is served once it
    * resolves. Called again after a DirectoryUnavailable, and with a higher epoch for a room that is already here.
    */
-  onTaken: (code: string, home: Home, fromOffer: boolean) => Promise<void>;
+  onTaken: (code: string, home: Home, offer: Offer | undefined) => Promise<void>;
   /** Another hub has a higher epoch: lets go of everything of the room. Also without an `onTaken` before. */
   onLost: (code: string, home: Home) => void | Promise<void>;
   /** This hub serves the room, again or for the first time: requests held for an offer that failed continue. */
@@ -172,7 +172,7 @@ export class HomeStates {
         void this.#write(code, effect.home, effect.expected);
         return;
       case "load":
-        this.#load(code, effect.fromOffer);
+        this.#load(code, effect.offer);
         return;
       case "offer":
         void this.#offer(code, effect.to, effect.offer);
@@ -218,7 +218,7 @@ export class HomeStates {
     }
   }
 
-  #load(code: string, fromOffer: boolean): void {
+  #load(code: string, offer: Offer | undefined): void {
     const { hooks, reportBug } = this.#options;
     const state = this.of(code);
     if (state.kind !== "loading") return;
@@ -227,10 +227,10 @@ export class HomeStates {
     this.#afterHooks(code, async () => {
       if (!isLoading(this.#record(code), epoch)) return;
       try {
-        await hooks.onTaken(code, home, fromOffer);
+        await hooks.onTaken(code, home, offer);
       } catch (error) {
         if (error instanceof DirectoryUnavailable)
-          return void this.#advance(code, { kind: "untaken", epoch, fromOffer });
+          return void this.#advance(code, { kind: "untaken", epoch, offer });
         // Without its registrations a room is of more use than not at all: their agents join again.
         reportBug(error);
       }

@@ -272,7 +272,7 @@ export class Node {
       case "write":
         return this.#write(command.home, command.expected);
       case "load":
-        return this.#load(command.fromOffer);
+        return this.#load(command.offer !== undefined);
       case "offer":
         return this.#offer(this.#find(command.to), command.offer);
       case "answerOffer":

@@ -187,7 +187,7 @@ function describeCommand(command: ReturnType<typeof stepHome>["commands"][number
     case "write":
       return `write ${command.home.epoch} over ${command.expected}`;
     case "load":
-      return command.fromOffer ? "load the snapshot" : "load";
+      return command.offer !== undefined ? "load the snapshot" : "load";
     case "answerOffer":
       return command.isAccepted ? "accept" : "decline";
     default:
@@ -211,7 +211,7 @@ test("a snapshot does not outlive the home that offered it", () => {
   ).state;
   const named: StoredHome = { home: { ...self, epoch: 6 }, revision: 60 };
   const { commands } = stepHome(gone, { kind: "stored", stored: named, isRead: false }, self);
-  expect(commands).toEqual([{ kind: "load", fromOffer: false }]);
+  expect(commands).toEqual([{ kind: "load", offer: undefined }]);
 });
 
 test("a hub that takes a room which was offered to it is not taken for one that got the snapshot", () => {
@@ -221,7 +221,7 @@ test("a hub that takes a room which was offered to it is not taken for one that 
   // The home was faster.
   const given: StoredHome = { home: { ...self, epoch: 4 }, revision: 40 };
   const { commands } = stepHome(taking, { kind: "stored", stored: given, isRead: false }, self);
-  expect(commands).toEqual([{ kind: "load", fromOffer: true }]);
+  expect(commands).toEqual([{ kind: "load", offer }]);
   // This hub was: the home does not confirm what the snapshot alone has.
   const taken: StoredHome = { home: { ...other, epoch: 6 }, revision: 50 };
   const late = stepHome(states.giving, { kind: "stored", stored: taken, isRead: false }, self);

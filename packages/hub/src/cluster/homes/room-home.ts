@@ -45,7 +45,7 @@ export interface StoredHome {
   revision: number;
 }
 
-/** A home hands a room over. */
+/** A home hands a room over. The object that was offered is the one that is loaded. */
 export interface Offer {
   from: Home;
   /** rises with each offer of the same hub process */
@@ -82,8 +82,8 @@ export type HomeCommand =
   | { kind: "read" }
   /** `expected`: revision of the entry that it replaces, 0 for none. */
   | { kind: "write"; home: Home; expected: number }
-  /** Read the registrations; `fromOffer`: take the snapshot that came with the offer instead. */
-  | { kind: "load"; fromOffer: boolean }
+  /** Read the registrations; `offer`: take the snapshot that came with it instead. */
+  | { kind: "load"; offer: Offer | undefined }
   | { kind: "offer"; to: HubIdentity; offer: number }
   /** Answer to an offer. */
   | { kind: "answerOffer"; isAccepted: boolean }
@@ -349,8 +349,8 @@ function restore(own: StoredHome, found: StoredHome | undefined): HomeStep {
 }
 
 function load(stored: StoredHome, kept: Offer | undefined): HomeStep {
-  const fromOffer = kept !== undefined && kept.from.epoch + 1 === stored.home.epoch;
-  return stay({ kind: "loading", stored }, { kind: "load", fromOffer });
+  const isGift = kept !== undefined && kept.from.epoch + 1 === stored.home.epoch;
+  return stay({ kind: "loading", stored }, { kind: "load", offer: isGift ? kept : undefined });
 }
 
 function serve(stored: StoredHome): HomeStep {

@@ -106,14 +106,6 @@ export class RoomHomes {
     return isLeaving(this.#states.of(code));
   }
 
-  /** Whether this hub still keeps what came with an offer of that home. */
-  keepsOffer(code: string, from: Home): boolean {
-    const state = this.#states.of(code);
-    if (state.kind === "loading") return state.stored.home.epoch === from.epoch + 1;
-    const mayCome = state.kind === "elsewhere" || state.kind === "taking";
-    return mayCome && state.offer?.from.epoch === from.epoch;
-  }
-
   /**
    * Resolves when the room's home is known: never with `wait`.
    *
@@ -283,9 +275,9 @@ export class RoomHomes {
     if (isHome()) this.#kept.add(code);
   }
 
-  readonly #taken: HomeHooks["onTaken"] = (code, home, fromOffer) => {
-    if (fromOffer) this.#entered.moved(code, this.#options.nowMs());
-    return this.#options.hooks.onTaken(code, home, fromOffer);
+  readonly #taken: HomeHooks["onTaken"] = (code, home, offer) => {
+    if (offer !== undefined) this.#entered.moved(code, this.#options.nowMs());
+    return this.#options.hooks.onTaken(code, home, offer);
   };
 
   #look(code: string): Place {

@@ -8,7 +8,15 @@ import type { ResponseOptions } from "../relay.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { EntryPlaces, Homes } from "./entry-places.ts";
 import { decodeHopFacts, type HopFacts } from "./hop-facts.ts";
-import { servesOffer, type TakeOffer } from "./offers.ts";
+
+const snapshotForm = /^\/v1\/cluster\/rooms\/([A-Z0-9]{1,32})\/snapshot$/;
+/** Far above what the largest room has. */
+const maxSnapshotBytes = 64 * 1024 * 1024;
+
+/** Where the home of a room sends what the next home needs. */
+export function snapshotPath(code: string): string {
+  return `/v1/cluster/rooms/${code}/snapshot`;
+}
 
 export interface HomePlacesDeps {
   /** Which hub a connection comes from. */
@@ -17,8 +25,12 @@ export interface HomePlacesDeps {
   /** Where a request goes from here that came with a longer body, or has the beginning of a response. */
   onward: Pick<EntryPlaces, "again">;
   entered: RoomPlaces["entered"];
-  /** The home of a room offers it to this hub. */
-  takeOffer: TakeOffer;
+  /**
+   * The home of a room offers it to this hub.
+   *
+   * @returns whether this hub keeps the snapshot until the directory names the room's next home
+   */
+  takeOffer: (code: string, from: HopHub, snapshot: string) => Promise<boolean>;
   homes: Pick<Homes, "placeOf" | "placed"> & {
     /** Another hub knows of a home with this epoch. */
     sawEpoch(code: string, epoch: number): unknown;
@@ -63,10 +75,32 @@ export class HomePlaces implements RoomPlaces {
     else this.#deps.onward.again(target, request, response, read);
   }
 
-  /** Takes a request that is from the other hub itself, not from a client. @returns whether it is served */
+  /**
+   * Serves the offer of a room, a request that came from another hub itself: 204 when it is kept, else 409.
+   *
+   * @returns false for anything else
+   */
   takes(request: IncomingMessage, response: ServerResponse): boolean {
     const { peerOf, takeOffer } = this.#deps;
-    return servesOffer(request, response, peerOf(request.socket), takeOffer);
+    const code = request.method === "POST" ? snapshotForm.exec(request.url ?? "")?.[1] : undefined;
+    const from = peerOf(request.socket);
+    if (code === undefined || from === undefined) return false;
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > maxSnapshotBytes) request.destroy();
+      else chunks.push(chunk);
+    });
+    request.on("end", () => {
+      const respond = (status: number) => response.writeHead(status).end();
+      takeOffer(code, from, Buffer.concat(chunks).toString("utf8")).then(
+        (isKept) => respond(isKept ? 204 : 409),
+        // What it is, is reported by the callee.
+        () => respond(500),
+      );
+    });
+    return true;
   }
 
   deliveryOf({ socket }: IncomingMessage): ResponseOptions["delivery"] {
