@@ -1,3 +1,4 @@
+import type { Sending } from "@roomhub/protocol";
 import {
   InvalidResponseError,
   type ParsedHead,
@@ -45,7 +46,7 @@ export interface ExchangeOptions {
 }
 
 /** One request at one hub, and its response on the way to the client. */
-export class HopExchange implements SocketUser, ResponseParts {
+export class HopExchange implements SocketUser, ResponseParts, Sending {
   readonly #options: ExchangeOptions;
   readonly #response: ServerResponse;
   readonly #reader: ResponseReader;
@@ -59,6 +60,8 @@ export class HopExchange implements SocketUser, ResponseParts {
   #refusal: string | undefined;
   /** of a read that the client did not take */
   #unread: Buffer = none;
+  /** the last bytes of the response, until the end of the turn */
+  #last: Buffer | undefined;
   #isPaused = false;
   #closedWhilePaused = false;
   /** Of the response nothing is missing. */
@@ -165,9 +168,10 @@ export class HopExchange implements SocketUser, ResponseParts {
   onBody(bytes: Buffer): boolean {
     if (this.#isOver) return false;
     if (this.#refusal !== undefined) return this.#readRefusal(bytes);
-    // The last bytes leave with the end of the response.
-    if (this.#reader.isWhole) this.#response.end(bytes, this.#onDelivered);
-    else if (!this.#response.write(bytes)) this.#isPaused = true;
+    if (this.#reader.isWhole) {
+      this.#last = bytes;
+      this.#options.pool.turnEnd.add(this);
+    } else if (!this.#response.write(bytes)) this.#isPaused = true;
     return !this.#isPaused;
   }
 
@@ -177,6 +181,11 @@ export class HopExchange implements SocketUser, ResponseParts {
     for (let index = 0; index + 1 < passing.length; index += 2)
       pairs.push([passing[index] ?? "", passing[index + 1] ?? ""]);
     this.#response.addTrailers(pairs);
+  }
+
+  /** The last bytes leave with the end of the response. */
+  send(): void {
+    if (!this.#isOver) this.#response.end(this.#last, this.#onDelivered);
   }
 
   #open(socket: PooledSocket): void {
@@ -250,7 +259,7 @@ export class HopExchange implements SocketUser, ResponseParts {
       this.#options.pool.keep(socket);
     }
     if (this.#refusal !== undefined) this.#refused();
-    else if (!this.#response.writableEnded) this.#response.end(this.#onDelivered);
+    else if (this.#last === undefined) this.#response.end(this.#onDelivered);
   }
 
   #broken(): void {

@@ -1,4 +1,4 @@
-import type { World } from "@roomhub/protocol";
+import { TurnEnd, type World } from "@roomhub/protocol";
 import { type PooledSocket, ResponseHeads, type SocketUser } from "@roomhub/provider";
 import type { Socket } from "node:net";
 
@@ -7,6 +7,7 @@ const maxIdle = 128;
 /** Connections to one server, each for one request at a time. */
 export class HopPool {
   readonly heads = new ResponseHeads();
+  readonly turnEnd: TurnEnd;
   readonly #open: () => Promise<Socket>;
   readonly #world: World;
   readonly #idleMs: number;
@@ -23,6 +24,7 @@ export class HopPool {
   constructor(open: () => Promise<Socket>, world: World, idleMs: number) {
     this.#open = open;
     this.#world = world;
+    this.turnEnd = new TurnEnd(world);
     this.#idleMs = idleMs;
   }
 
