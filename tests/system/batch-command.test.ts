@@ -117,6 +117,38 @@ test("a room without any model of the file is an error before anything is writte
   expect(existsSync(join(lab.folder, "evals.errors.jsonl"))).toBe(false);
 });
 
+test("a hub that is away at the start is waited for, with one line that says so", async () => {
+  await using provider = await startFakeProvider();
+  await using lab = await startLab(requestLine("a"), provider);
+  let isThere = false;
+  const fetching: typeof fetch = (url, init) =>
+    isThere ? fetch(url, init) : Promise.reject(new TypeError("fetch failed"));
+  const world = makeWorld({ world: systemWorld, fetch: fetching, createClient });
+  const running = world.run("batch", lab.file, "--room", roomUrl(lab.hub, lab.code));
+  await expect.poll(() => world.stderr.text).toContain("Waiting for it; Ctrl+C stops\n");
+  isThere = true;
+  expect(await running).toBe(0);
+  expect(world.stderr.text.match(/is unreachable/g)).toHaveLength(1);
+  expect(world.stdout.text).toContain("1 of 1 results");
+});
+
+test("a hub that is away ends a dry run, and a batch for which none is named", async () => {
+  const world = makeWorld({
+    fetch: () => Promise.reject(new TypeError("fetch failed")),
+    createClient,
+  });
+  expect(
+    await world.run(
+      "batch",
+      "evals.jsonl",
+      "--room",
+      "http://127.0.0.1:9/rooms/ABC234",
+      "--dry-run",
+    ),
+  ).toBe(5);
+  expect(await world.run("batch", "evals.jsonl")).toBe(5);
+});
+
 test.each([
   ["--until", "7", "Must be a time of the day, such as 07:00."],
   ["--until", "24:00", "Must be a time of the day, such as 07:00."],

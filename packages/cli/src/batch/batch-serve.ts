@@ -7,6 +7,7 @@ import { requestRow } from "../door/request-line.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { givenHub, type HubOptionValues, portArgument, type RoomhubCommand } from "../options.ts";
 import { locateRoom } from "../rooms/locate.ts";
+import { whenThere } from "./when-there.ts";
 import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import {
@@ -60,7 +61,11 @@ async function batchServe(context: CliContext, options: Options): Promise<void> 
   const { room: target, hubUrl, dir, json: isJson = false } = options;
   const named = { target, hubUrl, isQuiet: isJson };
   const command = (url: string) => `batch serve --dir ${dir} --room ${url}`;
-  const room = await locateRoom(context, named, command);
+  const locate = () => locateRoom(context, named, command);
+  const isNamed = (target ?? hubUrl) !== undefined;
+  const room = await (isNamed
+    ? untilStopped(context, (signal) => whenThere(context, { signal, untilMs: undefined }, locate))
+    : locate());
   const batchRoom = await openBatchRoom(context, room);
   const { openBatchFolder } = await import("./serve/batch-folder.ts");
   const report = new Report(context, isJson);

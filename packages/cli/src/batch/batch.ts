@@ -7,6 +7,7 @@ import { grouped, ProgressText, shares } from "./progress-text.ts";
 import type { BatchEnd, BatchProgress } from "./run/run-batch.ts";
 import { openBatchRoom } from "./batch-room.ts";
 import { addBatchServeCommand } from "./batch-serve.ts";
+import { type Patience, whenThere } from "./when-there.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import {
@@ -93,13 +94,15 @@ async function batch(context: CliContext, file: string, options: Options): Promi
   keepHeapSmall();
   const { room, hubUrl, json = false } = options;
   const named = { target: room, hubUrl, isQuiet: json };
-  const invite = await locateRoom(context, named, (url) => `batch ${file} --room ${url}`);
+  const locate = () => locateRoom(context, named, (url) => `batch ${file} --room ${url}`);
+  const untilMs = options.until && nextMs(options.until, context.world.wallMs());
   await untilStopped(context, (signal) =>
-    withOwnErrors(() =>
-      options.dryRun === true
-        ? dryRun(context, file, invite, json, signal)
-        : send(context, { ...options, paths: pathsOf(file, options), invite, signal }),
-    ),
+    withOwnErrors(async () => {
+      if (options.dryRun === true) return dryRun(context, file, await locate(), json, signal);
+      const isNamed = (room ?? hubUrl) !== undefined;
+      const invite = await (isNamed ? whenThere(context, { signal, untilMs }, locate) : locate());
+      return send(context, { ...options, paths: pathsOf(file, options), invite, signal, untilMs });
+    }),
   );
 }
 
@@ -165,15 +168,16 @@ async function modelsOf(
   return found;
 }
 
-type SendOptions = Options & { paths: BatchPaths; invite: Invite; signal: AbortSignal };
+type SendOptions = Options & Patience & { paths: BatchPaths; invite: Invite };
 
 async function send(context: CliContext, options: SendOptions): Promise<void> {
-  const { paths, invite, signal, json = false } = options;
+  const { paths, invite, signal, untilMs, json = false } = options;
   const { openBatch } = await import("./run/open-batch.ts");
   const opening = openBatch(paths, { world: context.world, signal });
   const what = `Checking ${paths.input}`;
   await using opened = await waitingFor(context, what, opening, { isQuiet: json });
-  await warnAboutModels(context, opened, invite);
+  const warn = () => warnAboutModels(context, opened, invite);
+  await whenThere(context, { signal, untilMs }, warn);
   const startedMs = context.world.monotonicMs();
   const { end, progress } = await run(context, opened, options);
   const tookMs = context.world.monotonicMs() - startedMs;
@@ -225,11 +229,10 @@ async function warnAboutModels(context: CliContext, opened: Batch, invite: Invit
 async function run(
   context: CliContext,
   opened: Batch,
-  { invite, concurrency, maxAttempts, until, signal, json = false }: SendOptions,
+  { invite, concurrency, maxAttempts, untilMs, signal, json = false }: SendOptions,
 ): Promise<{ end: BatchEnd; progress: BatchProgress | undefined }> {
   const { runBatch } = await import("./run/run-batch.ts");
   const { room, close } = await openBatchRoom(context, invite);
-  const untilMs = until === undefined ? undefined : nextMs(until, context.world.wallMs());
   const display = json ? undefined : new ProgressDisplay(context);
   let progress: BatchProgress | undefined;
   if (!json) context.stderr.write(startText(opened, invite, untilMs));
