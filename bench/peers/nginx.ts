@@ -1,34 +1,41 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { CertificatePair } from "@roomhub/hub";
 import type { Target } from "../load/target.ts";
 import type { BenchWorld } from "../processes/world.ts";
 import { commandPath, freePort, portOpened } from "./peer.ts";
 
-/**
- * @param uploads - it passes requests to this port as they come, in a folder of its own
- * @returns undefined when it is not installed
- */
+interface NginxWishes {
+  /** a folder of its own */
+  folder: string;
+  /** it passes requests to this port as they come */
+  uploadsTo?: number;
+  /** TLS to its clients, as a hub with this certificate has it */
+  tls?: CertificatePair;
+}
+
+/** @returns undefined when it is not installed */
 export async function startNginx(
   world: BenchWorld,
-  uploads?: { folder: string; port: number },
+  { folder: name, uploadsTo, tls }: NginxWishes = { folder: "" },
 ): Promise<Target | undefined> {
   const command = commandPath("nginx");
   if (command === undefined) return undefined;
   const [port, provider] = await Promise.all([freePort(), world.provider()]);
-  const folder = world.path(uploads?.folder ?? "");
+  const folder = world.path(name);
   await mkdir(folder, { recursive: true });
   const configPath = join(folder, "nginx.conf");
-  const isBuffered = uploads === undefined;
-  await writeFile(
-    configPath,
-    nginxConfig(folder, port, uploads?.port ?? provider.port, isBuffered),
-  );
+  await writeFile(join(folder, "certificate.pem"), tls?.cert ?? "");
+  await writeFile(join(folder, "key.pem"), tls?.key ?? "");
+  const providerPort = uploadsTo ?? provider.port;
+  const wishes = { isBuffered: uploadsTo === undefined, isTls: tls !== undefined };
+  await writeFile(configPath, nginxConfig(folder, port, providerPort, wishes));
   const child = world.children.command(
     [command, "-p", folder, "-c", configPath, "-e", join(folder, "nginx-error.log")],
     join(folder, "nginx.log"),
   );
   await portOpened(port, "nginx");
-  return { ...provider.target, name: "nginx", port, pid: child.pid };
+  return { ...provider.target, name: "nginx", port, pid: child.pid, isTls: tls !== undefined };
 }
 
 /** One worker, kept connections on both sides, no buffering of responses, no access log: nginx at its best. */
@@ -36,8 +43,11 @@ function nginxConfig(
   folder: string,
   port: number,
   providerPort: number,
-  isBuffered: boolean,
+  { isBuffered, isTls }: { isBuffered: boolean; isTls: boolean },
 ): string {
+  const tls = `ssl_certificate ${folder}/certificate.pem;
+    ssl_certificate_key ${folder}/key.pem;
+    ssl_protocols TLSv1.2 TLSv1.3;`;
   return `daemon off;
 master_process off;
 worker_processes 1;
@@ -62,7 +72,8 @@ http {
     keepalive_requests 100000000;
   }
   server {
-    listen 127.0.0.1:${port} backlog=4096;
+    listen 127.0.0.1:${port} backlog=4096${isTls ? " ssl" : ""};
+    ${isTls ? tls : ""}
     location / {
       proxy_pass http://provider;
       proxy_http_version 1.1;

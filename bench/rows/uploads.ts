@@ -83,7 +83,7 @@ async function openLab(world: BenchWorld): Promise<Lab> {
   const url = await provider.call("url");
   const [hub, nginx] = await Promise.all([
     startHub(world),
-    startNginx(world, { folder: "uploads", port: Number(new URL(url).port) }),
+    startNginx(world, { folder: "uploads", uploadsTo: Number(new URL(url).port) }),
   ]);
   const [tunnelled, direct] = [await openRoom(hub), await openRoom(hub)];
   const wish = { count: 1, prefix: "uploads", endpoint: url };
