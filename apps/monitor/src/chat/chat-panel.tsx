@@ -123,20 +123,15 @@ function ModelChoice({ chat, choices, selector, index }: ModelChoiceProps): VNod
         onChange={(event) => chat.choose(index, event.currentTarget.value)}
       >
         <option value="*">any model</option>
-        <optgroup label="Models">
-          {models.map((each) => (
-            <option key={each.selector} value={each.selector}>
-              {each.text}
-            </option>
-          ))}
-        </optgroup>
-        <optgroup label="Participants">
-          {participants.map((each) => (
-            <option key={each.selector} value={each.selector}>
-              {each.text}
-            </option>
-          ))}
-        </optgroup>
+        {Object.entries({ Models: models, Participants: participants }).map(([label, group]) => (
+          <optgroup key={label} label={label}>
+            {group.map((each) => (
+              <option key={each.selector} value={each.selector}>
+                {each.text}
+              </option>
+            ))}
+          </optgroup>
+        ))}
         {isGone ? <option value={selector}>{selector}, not available</option> : null}
       </select>
       {index === 0 ? null : (

@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { pure } from "../parts/pure.ts";
+import { Grid } from "../parts/table.tsx";
 import type { Inline } from "./markdown-inline.ts";
 import { type Block, parseMarkdown } from "./markdown.ts";
 
@@ -33,8 +34,11 @@ function blockView(block: Block, index: number): VNode {
         </ol>
       );
     }
-    case "table":
-      return <TableView key={index} heads={block.heads} rows={block.rows} />;
+    case "table": {
+      const rows = block.rows.map((cells) => cells.map((cell) => cell.map(inlineView)));
+      const heads = block.heads.map((head) => head.map(inlineView));
+      return <Grid key={index} label="Table" heads={heads} rows={rows} />;
+    }
     case "rule":
       return <hr key={index} />;
   }
@@ -72,33 +76,6 @@ function CodeBlock({ language, text }: { language: string; text: string }): VNod
       <pre tabIndex={0} aria-label={language === "" ? "Code" : `Code, ${language}`}>
         <code>{text}</code>
       </pre>
-    </div>
-  );
-}
-
-function TableView({ heads, rows }: { heads: Inline[][]; rows: Inline[][][] }): VNode {
-  return (
-    <div class="table" tabIndex={0} role="region" aria-label="Table">
-      <table>
-        <thead>
-          <tr>
-            {heads.map((head, index) => (
-              <th key={index} scope="col">
-                {head.map(inlineView)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((cells, index) => (
-            <tr key={index}>
-              {cells.map((cell, column) => (
-                <td key={column}>{cell.map(inlineView)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { clientText } from "@roomhub/protocol";
+import { clientText, type Metrics } from "@roomhub/protocol";
 import type { EndedRequest, RoomState, RunningRequest } from "@roomhub/room-state";
 import { durationText, elapsedText, rateText } from "../parts/figure-text.ts";
 
@@ -48,6 +48,7 @@ export function orderedRequests({ running, recent }: RoomState): AnyRequest[] {
 
 /** @param nowMs - epoch ms on the watcher's clock */
 export function requestRow(request: AnyRequest, nowMs: number): RequestRow {
+  const { ttftMs, outputTokens, tokensPerSecond } = figuresOf(request);
   return {
     phase: request.kind,
     phaseText: phaseText(request),
@@ -57,9 +58,9 @@ export function requestRow(request: AnyRequest, nowMs: number): RequestRow {
     model: "model" in request ? request.model : undefined,
     participantId: "participantId" in request ? request.participantId : undefined,
     timeText: timeText(request, nowMs),
-    ttftText: ttftText(request),
-    tokens: tokensOf(request),
-    rateText: rateOf(request),
+    ttftText: ttftMs === undefined ? "" : durationText(ttftMs),
+    tokens: request.kind === "streaming" && outputTokens === 0 ? undefined : outputTokens,
+    rateText: tokensPerSecond === undefined ? "" : `${rateText(tokensPerSecond)} tokens/s`,
     attempt: "attempts" in request ? request.attempts : request.attempt,
     isBatch: request.priority === "batch",
     failure:
@@ -70,20 +71,9 @@ export function requestRow(request: AnyRequest, nowMs: number): RequestRow {
 }
 
 function phaseText(request: AnyRequest): string {
-  switch (request.kind) {
-    case "queued":
-      return `waiting, place ${request.place}`;
-    case "waiting":
-      return "first token";
-    case "streaming":
-      return "streaming";
-    case "done":
-      return "done";
-    case "cancelled":
-      return "cancelled";
-    case "failed":
-      return `failed at ${request.stage}`;
-  }
+  if (request.kind === "queued") return `waiting, place ${request.place}`;
+  if (request.kind === "waiting") return "first token";
+  return request.kind === "failed" ? `failed at ${request.stage}` : request.kind;
 }
 
 function timeText(request: AnyRequest, nowMs: number): string {
@@ -91,24 +81,8 @@ function timeText(request: AnyRequest, nowMs: number): string {
   return "startedMs" in request ? elapsedText(nowMs - request.startedMs) : "";
 }
 
-function ttftText(request: AnyRequest): string {
-  if (request.kind === "done") return durationText(request.metrics.ttftMs);
-  return request.kind === "streaming" ? durationText(request.ttftMs) : "";
-}
-
-function tokensOf(request: AnyRequest): number | undefined {
-  if (request.kind === "done") return request.metrics.outputTokens;
-  return request.kind === "streaming" && request.outputTokens > 0
-    ? request.outputTokens
-    : undefined;
-}
-
-function rateOf(request: AnyRequest): string {
-  const rate =
-    request.kind === "done"
-      ? request.metrics.tokensPerSecond
-      : request.kind === "streaming"
-        ? request.tokensPerSecond
-        : undefined;
-  return rate === undefined ? "" : `${rateText(rate)} tokens/s`;
+/** So far, or at its end; nothing while it has no response. */
+function figuresOf(request: AnyRequest): Partial<Metrics> {
+  if (request.kind === "done") return request.metrics;
+  return request.kind === "streaming" ? request : {};
 }
