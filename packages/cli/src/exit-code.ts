@@ -32,6 +32,19 @@ export async function readable<Content>(what: string, reading: Promise<Content>)
   }
 }
 
+/**
+ * @param problem - as in "The page cannot be served"
+ * @param hint - the next step
+ * @throws CommandError with the reason why the work failed
+ */
+export async function explained<T>(problem: string, hint: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new CommandError(`${problem}: ${reasonOf(error)}`, hint);
+  }
+}
+
 /** A failure of a command, with the next step. */
 export class CommandError extends Error {
   override readonly name = "CommandError";

@@ -4,7 +4,7 @@ import type { CliContext } from "../context.ts";
 import { doorKey, doorUrl } from "../door/door-access.ts";
 import type { DoorRequest } from "../door/door.ts";
 import { requestRow } from "../door/request-line.ts";
-import { CommandError, EXIT } from "../exit-code.ts";
+import { CommandError, EXIT, explained } from "../exit-code.ts";
 import { givenHub, type HubOptionValues, portArgument, type RoomhubCommand } from "../options.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { whenThere } from "./when-there.ts";
@@ -118,12 +118,8 @@ async function serveUntil(
       onFailure: (error) => report.problem(reasonOf(error)),
     }),
   });
-  const door = await opening.catch((error: unknown) => {
-    throw new CommandError(
-      `Port ${options.port} cannot be opened: ${reasonOf(error)}`,
-      "choose another one: --port 0 takes a free one",
-    );
-  });
+  const next = "choose another one: --port 0 takes a free one";
+  const door = await explained(`Port ${options.port} cannot be opened`, next, opening);
   try {
     print(context, { options, room: at, key, port: door.port });
     folder.jobs.start();

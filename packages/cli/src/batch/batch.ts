@@ -183,21 +183,12 @@ async function send(context: CliContext, options: SendOptions): Promise<void> {
   const tookMs = context.world.monotonicMs() - startedMs;
   if (json) {
     const { total, completed, failed } = opened.counts;
-    const byParticipant = Object.fromEntries(progress?.byParticipant ?? []);
     const { output, errors } = paths;
-    const inRun = {
+    writeJson(context.stdout, {
+      ...{ end: end.kind, total, completed, failed, output, errors },
       tookMs: Math.round(tookMs),
       outputTokens: progress?.outputTokens ?? 0,
-      byParticipant,
-    };
-    writeJson(context.stdout, {
-      end: end.kind,
-      total,
-      completed,
-      failed,
-      output,
-      errors,
-      ...inRun,
+      byParticipant: Object.fromEntries(progress?.byParticipant ?? []),
     });
   } else {
     context.stdout.write(summary(opened, progress, tookMs));
@@ -279,12 +270,8 @@ function summary(
 function throwUnlessDone({ counts, paths }: Batch, end: BatchEnd, { room }: Invite): void {
   const left = counts.total - counts.completed - counts.failed;
   if (end.kind === "hopeless") {
-    const advice = adviceOn(end.code, room);
-    throw new CommandError(
-      `Stopped: ${end.reason}`,
-      `${advice}, then run the same command`,
-      EXIT.refused,
-    );
+    const next = `${adviceOn(end.code, room)}, then run the same command`;
+    throw new CommandError(`Stopped: ${end.reason}`, next, EXIT.refused);
   }
   if (end.kind === "stopped") {
     const what = `Stopped, ${grouped(left)} of ${grouped(counts.total)} requests left`;

@@ -5,7 +5,7 @@ import type { CliContext } from "../context.ts";
 import type { Door } from "../door/door.ts";
 import { doorKey, doorUrl, roomOfDoor } from "../door/door-access.ts";
 import { requestRow } from "../door/request-line.ts";
-import { CommandError } from "../exit-code.ts";
+import { CommandError, explained } from "../exit-code.ts";
 import {
   clientName,
   collect,
@@ -21,7 +21,7 @@ import { unreachableHubHint } from "../rooms/hub-hint.ts";
 import { interactivityOf } from "../terminal/interactivity.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
-import { colorsFor, countOf, reasonOf, safe, shellWord, writeJson } from "../terminal/text.ts";
+import { colorsFor, countOf, safe, shellWord, writeJson } from "../terminal/text.ts";
 import { examples } from "../command-list.ts";
 
 interface OpenOptionValues extends HubOptionValues {
@@ -86,7 +86,7 @@ async function open(
     const rows = createRowFeed(context, context.stderr);
     const colors = colorsFor(context, context.stderr);
     await untilStopped(context, async (signal) => {
-      const door = await opened(context, {
+      const opening = context.openDoor({
         ...{ room, pin, key, port: options.port, openedBy: "roomhub open" },
         keyHint: `set the key and the base URL with: eval "$(${envCommand})"`,
         origins: options.allowOrigin ?? [],
@@ -97,6 +97,8 @@ async function open(
           rows.row(requestRow(request, context.world.wallMs(), colors));
         },
       });
+      const next = "choose another port: --port 0 takes a free one";
+      const door = await explained("The door cannot be opened", next, opening);
       try {
         await claimed.publish(door.port);
         print(context, { room, pin, key, envCommand, isJson: options.json === true }, door);
@@ -133,20 +135,6 @@ function alreadyOpen(context: CliContext, room: Invite, error: unknown): unknown
     `The door to room ${room.room} is open already${where}, in process ${pid}`,
     `use it: eval "$(${context.commandName} env ${roomArgumentOf(room)})"`,
   );
-}
-
-async function opened(
-  context: CliContext,
-  options: Parameters<CliContext["openDoor"]>[0],
-): Promise<Door> {
-  try {
-    return await context.openDoor(options);
-  } catch (error) {
-    throw new CommandError(
-      `The door cannot be opened: ${reasonOf(error)}`,
-      "choose another port: --port 0 takes a free one",
-    );
-  }
 }
 
 interface Opened {

@@ -317,13 +317,8 @@ export const programs = {
       const extension = `export default (pi) => pi.registerProvider("room", ${JSON.stringify(provider)});\n`;
       return {
         args: [
-          "-e",
-          join(launch.folder, "room.ts"),
-          "--provider",
-          "room",
-          "--model",
-          model,
-          ...launch.userArgs,
+          ...["-e", join(launch.folder, "room.ts")],
+          ...["--provider", "room", "--model", model, ...launch.userArgs],
         ],
         files: { "room.ts": extension },
       };

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { CliContext } from "../context.ts";
-import { CommandError, UsageError } from "../exit-code.ts";
+import { CommandError, explained, UsageError } from "../exit-code.ts";
 import { reasonOf, safe } from "../terminal/text.ts";
 
 export interface CertificateFiles {
@@ -84,15 +84,12 @@ export function certificateFilesOf(
   throw new UsageError("--tls-cert and --tls-key need each other: a certificate and its key");
 }
 
-async function readPem(context: CliContext, path: string, what: string): Promise<string> {
-  try {
-    return await context.readFile(path);
-  } catch (error) {
-    throw new CommandError(
-      `The ${what} ${safe(path)} cannot be read: ${safe(reasonOf(error))}`,
-      "name a PEM file that this user can read: --tls-cert FILE --tls-key FILE",
-    );
-  }
+function readPem(context: CliContext, path: string, what: string): Promise<string> {
+  return explained(
+    `The ${what} ${safe(path)} cannot be read`,
+    "name a PEM file that this user can read: --tls-cert FILE --tls-key FILE",
+    context.readFile(path),
+  );
 }
 
 function parsed<T>(path: string, what: string, parse: () => T): T {

@@ -1,10 +1,9 @@
 import { createHash, X509Certificate } from "node:crypto";
-import type { CertificatePair, HubOptions } from "@roomhub/hub";
+import type { HubOptions } from "@roomhub/hub";
 import type { RunningHub } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
-import { CommandError, UsageError } from "../exit-code.ts";
+import { explained, UsageError } from "../exit-code.ts";
 import { type HubConfig, isEphemeral } from "../hosting/hub-config.ts";
-import { reasonOf, safe } from "../terminal/text.ts";
 import { certificateFilesOf, followCertificate, readCertificate } from "./certificate-files.ts";
 
 /** How a hub that is started here serves HTTPS. */
@@ -61,21 +60,14 @@ async function sealed(
     if (!only) return undefined;
     throw new UsageError("--tls-only needs a certificate: --tls, or --tls-cert and --tls-key");
   }
-  const pair = await ownCertificate(context, isEphemeral(config));
+  const pair = await explained(
+    "The certificate of this user's hubs cannot be used",
+    "name another: --tls-cert FILE --tls-key FILE",
+    context.ownCertificate([context.hostName], isEphemeral(config)),
+  );
   const pin = pinOf(new X509Certificate(pair.cert));
   const [names, isFor, follow] = [[], () => only, () => () => {}];
   return { options: { ...pair, pin, only }, pin, names, isFor, follow };
-}
-
-async function ownCertificate(context: CliContext, isEphemeral: boolean): Promise<CertificatePair> {
-  try {
-    return await context.ownCertificate([context.hostName], isEphemeral);
-  } catch (error) {
-    throw new CommandError(
-      `The certificate of this user's hubs cannot be used: ${safe(reasonOf(error))}`,
-      "name another: --tls-cert FILE --tls-key FILE",
-    );
-  }
 }
 
 /** What invites pin: the SHA-256 of the public key, in base64url. */

@@ -4,6 +4,9 @@ import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 import { isWildcard } from "../rooms/hub-address.ts";
 
+/** The next step where an address or port cannot be used. */
+export const otherAddress = "choose another address or port: --host 127.0.0.1 --port 0";
+
 /**
  * What a command serves of a closed room is for this machine, unless its user says otherwise.
  *

@@ -170,21 +170,13 @@ export class BatchJob {
     }
     const { status } = this.#record;
     const { total, completed, failed } = batch.counts;
-    if (status === "cancelling") {
-      await recordRest(
-        batch,
-        "batch_cancelled",
-        "The batch was cancelled before this request had a result.",
-      );
-      return this.#end("cancelled");
-    }
-    if (completed + failed < total) {
-      await recordRest(
-        batch,
-        "batch_expired",
-        "The batch expired before this request had a result.",
-      );
-      return this.#end("expired");
+    const isCancelled = status === "cancelling";
+    if (isCancelled || completed + failed < total) {
+      const ended = isCancelled ? "cancelled" : "expired";
+      const what = isCancelled ? "was cancelled" : "expired";
+      const message = `The batch ${what} before this request had a result.`;
+      await recordRest(batch, `batch_${ended}`, message);
+      return this.#end(ended);
     }
     await this.save((record) => this.#now(record, "finalizing"));
     return this.#end("completed");

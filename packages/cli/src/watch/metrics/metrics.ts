@@ -2,8 +2,8 @@ import type { World } from "@roomhub/protocol";
 import { InvalidArgumentError, Option } from "commander";
 import { urlOf } from "../../rooms/hub-address.ts";
 import type { CliContext } from "../../context.ts";
-import { refusePublic } from "../public-address.ts";
-import { CommandError } from "../../exit-code.ts";
+import { otherAddress, refusePublic } from "../public-address.ts";
+import { explained } from "../../exit-code.ts";
 import type { Metric } from "./series.ts";
 import { prometheusText } from "./metrics-server.ts";
 import { type ListedRoom, RoomMetrics } from "./room-metrics.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../options.ts";
 import { untilStopped } from "../../terminal/stop-signal.ts";
 import { notCounted, streamReports } from "../../terminal/event-line.ts";
-import { reasonOf, safe, writeJson } from "../../terminal/text.ts";
+import { safe, writeJson } from "../../terminal/text.ts";
 import type { Client } from "../../capabilities.ts";
 
 interface MetricsOptionValues extends HubOptionValues {
@@ -116,8 +116,10 @@ async function openWriter(
 ): Promise<Writer> {
   const { otlp: url, host } = options;
   if (url === undefined) {
-    const { port, close } = await serveOn(context, options, collect);
-    return { url: `${urlOf(host, port)}/metrics`, close };
+    const text = async () => prometheusText(await collect());
+    const serving = context.serveMetrics({ host, port: options.port, text });
+    const server = await explained("The metrics cannot be served", otherAddress, serving);
+    return { url: `${urlOf(host, server.port)}/metrics`, close: server.close };
   }
   const { version, world } = context;
   const onSent = createSentNotice(context, url);
@@ -137,18 +139,6 @@ function createSentNotice({ stderr }: CliContext, url: string) {
     }
     isFailing = failure !== undefined;
   };
-}
-
-async function serveOn(context: CliContext, { host, port }: MetricsOptionValues, collect: Collect) {
-  try {
-    const text = async () => prometheusText(await collect());
-    return await context.serveMetrics({ host, port, text });
-  } catch (error) {
-    throw new CommandError(
-      `The metrics cannot be served: ${reasonOf(error)}`,
-      "choose another address or port: --host 127.0.0.1 --port 0",
-    );
-  }
 }
 
 /**

@@ -1,16 +1,16 @@
 import { isWildcard, urlOf } from "../../rooms/hub-address.ts";
 import type { CliContext } from "../../context.ts";
-import { CommandError } from "../../exit-code.ts";
+import { explained } from "../../exit-code.ts";
 import {
   givenHub,
   type HubOptionValues,
   portArgument,
   type RoomhubCommand,
 } from "../../options.ts";
-import { refusePublic } from "../public-address.ts";
+import { otherAddress, refusePublic } from "../public-address.ts";
 import { locateRoom, type Named } from "../../rooms/locate.ts";
 import { aborted, untilStopped } from "../../terminal/stop-signal.ts";
-import { reasonOf, writeJson } from "../../terminal/text.ts";
+import { writeJson } from "../../terminal/text.ts";
 
 interface MonitorOptionValues extends HubOptionValues {
   host?: string;
@@ -46,9 +46,14 @@ async function monitor(
   const { hubUrl, room: code } = await locateRoom(context, named, (url) => `monitor ${url}`);
   await refusePublic(context, { hubUrl, room: code }, options);
   await untilStopped(context, async (signal) => {
-    const page = await serveOn(context, options, { hubUrl, code });
+    const { host, port } = options;
+    const page = await explained(
+      "The page cannot be served",
+      otherAddress,
+      context.serveMonitor({ host, port, room: { hubUrl, code } }),
+    );
     try {
-      const urls = urlsOf(context, options.host, page.port);
+      const urls = urlsOf(context, host, page.port);
       const [url = ""] = urls;
       if (options.json === true) writeJson(context.stdout, { urls, hubUrl, room: code });
       else context.stdout.write(urls.map((each) => `${each}\n`).join(""));
@@ -59,21 +64,6 @@ async function monitor(
       await page.close();
     }
   });
-}
-
-async function serveOn(
-  context: CliContext,
-  { host, port }: MonitorOptionValues,
-  room: { hubUrl: string; code: string },
-) {
-  try {
-    return await context.serveMonitor({ host, port, room });
-  } catch (error) {
-    throw new CommandError(
-      `The page cannot be served: ${reasonOf(error)}`,
-      "choose another address or port: --host 127.0.0.1 --port 0",
-    );
-  }
 }
 
 /** The page's URLs, the one for this machine first. */

@@ -1,9 +1,9 @@
 import { Option } from "commander";
 import type { CliContext } from "../../context.ts";
-import { CommandError } from "../../exit-code.ts";
+import { explained } from "../../exit-code.ts";
 import { type RoomhubCommand } from "../../options.ts";
 import { type Report, ReportSums } from "./report-sums.ts";
-import { formatTable, reasonOf, safe, writeJson } from "../../terminal/text.ts";
+import { formatTable, safe, writeJson } from "../../terminal/text.ts";
 import { usageJson } from "./usage-sums.ts";
 import { reportRemarks, reportSummary, type ReportTable, reportTables } from "./report-tables.ts";
 
@@ -28,22 +28,17 @@ async function report(
   { json = false, html = false }: ReportOptionValues,
 ): Promise<void> {
   const sums = new ReportSums();
-  for (const file of files) await readInto(context, sums, file);
+  const reading = readInto(context, sums, files);
+  const next = "record a room: roomhub record ABC234 --out FILE";
+  await explained("The recording cannot be read", next, reading);
   const result = sums.report();
   if (json) writeJson(context.stdout, { ...result, usage: result.usage.map(usageJson) });
   else if (html) context.stdout.write(reportHtml(result));
   else context.stdout.write(reportText(result, context.stdout.columns));
 }
 
-async function readInto(context: CliContext, sums: ReportSums, file: string): Promise<void> {
-  try {
-    for await (const line of context.readLines(file)) sums.note(line);
-  } catch (error) {
-    throw new CommandError(
-      `The recording cannot be read: ${reasonOf(error)}`,
-      "record a room: roomhub record ABC234 --out FILE",
-    );
-  }
+async function readInto({ readLines }: CliContext, sums: ReportSums, files: readonly string[]) {
+  for (const file of files) for await (const line of readLines(file)) sums.note(line);
 }
 
 /** A report for a terminal: a sentence, and tables with an empty line before each. */

@@ -123,5 +123,5 @@ export function explanationLines({ columns, rows, colors }: TopView): string[] {
   const lines = explained.map(([name, text]) =>
     fittedLine([{ text: name.padEnd(14), paint: colors.bold }, { text }], columns),
   );
-  return Array.from({ length: rows }, (_, index) => lines[index] ?? "");
+  return filled(lines, rows);
 }

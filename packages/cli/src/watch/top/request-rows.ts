@@ -27,15 +27,14 @@ export function requestRows({ state, nowMs, colors }: TopView): Cell[][] {
 function row(request: RunningRequest, nowMs: number, colors: Colors): Cell[] {
   const { participantId, model } =
     request.kind === "queued" ? { participantId: "-", model: request.selector } : request;
-  const tokens = request.kind === "streaming" ? String(request.outputTokens) : "-";
-  const rate = request.kind === "streaming" ? request.tokensPerSecond : undefined;
+  const streaming = request.kind === "streaming" ? request : undefined;
   return [
     { text: safe(clientText(request.client) ?? "-") },
     { text: safe(participantId) },
     { text: safe(model) },
     { text: shortDuration(Math.max(0, nowMs - request.startedMs)) },
-    { text: tokens },
-    { text: rate === undefined ? "-" : rate.toFixed(1) },
+    { text: String(streaming?.outputTokens ?? "-") },
+    { text: streaming?.tokensPerSecond?.toFixed(1) ?? "-" },
     stateCell(request, colors),
   ];
 }
