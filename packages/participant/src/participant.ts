@@ -55,7 +55,7 @@ export function createParticipant(
   return new TunnelParticipant(readOptions(options));
 }
 
-/** That this agent takes requests of these surfaces, of which an older one knows nothing. */
+/** Announces surfaces that this agent serves and older agents do not know. */
 const announced: Record<string, string> = Object.fromEntries(
   [...RARE_CAPABILITIES].map((name) => [name, "unknown"]),
 );

@@ -1,6 +1,7 @@
 import {
   findUsage,
   GENERATED_CONTENT,
+  isEventStream,
   type StreamMarker,
   SURFACES,
   type TimeSource,
@@ -133,9 +134,4 @@ export function meterFor(
   const marker = markers.get(path);
   if (method !== "POST" || marker === undefined || status >= 300) return undefined;
   return new ResponseMeter(isEventStream(headers) ? marker : undefined, isCounted);
-}
-
-/** @param headers - of a response, lower-case names */
-export function isEventStream(headers: Readonly<Record<string, string>>): boolean {
-  return /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
 }

@@ -76,8 +76,8 @@ export function readContextRefusal(text: string): ContextRefusal | undefined {
 }
 
 /**
- * Such an error as clients recognise it, whatever the server: coding agents compact a conversation at OpenAI's code, and
- * on Anthropic's surfaces at Anthropic's words.
+ * The error in the form that clients recognise, for every server: coding agents compact a conversation when they see
+ * OpenAI's code, and on Anthropic's surfaces Anthropic's words.
  *
  * @param text - the body, or the data of an event
  * @returns the same text where nothing has to change, or its error is no object
@@ -101,7 +101,7 @@ export function recognisableRefusal(
 }
 
 /**
- * Such an error's message in Anthropic's words: its clients compact a conversation at those alone, whatever the server.
+ * The error's message in Anthropic's words. Anthropic's clients compact a conversation at no others.
  *
  * @param message - the server's own
  */

@@ -40,7 +40,7 @@ export const Ban = z.object({
 });
 export type Ban = z.infer<typeof Ban>;
 
-/** The oldest first, without those that are over. */
+/** The oldest first, without expired ones. */
 export const BansResponse = z.object({ bans: z.array(Ban) });
 
 /** The path of `PUT` and `DELETE …/blocked/:client`. */

@@ -5,7 +5,7 @@ export interface RosterMember {
 }
 
 /**
- * A set of members of which hundreds are added and removed each second.
+ * A set whose members come and go by the hundreds each second.
  *
  * Not a `Set`: V8 links each outgrown table of a set to the next one. Once one of them is in the old generation, those
  * links keep every later table and all its former members alive until the next full collection, so that each request

@@ -19,6 +19,13 @@ export function encodeSseRetry(retryMs: number): string {
   return `retry: ${retryMs}\n\n`;
 }
 
+const eventStream = /^text\/event-stream\b/i;
+
+/** @param headers - of a response, lower-case names */
+export function isEventStream(headers: Readonly<Record<string, string>>): boolean {
+  return eventStream.test(headers["content-type"] ?? "");
+}
+
 export type SseMessage = EventSourceMessage;
 
 /** Takes decoded text in chunks of any size and emits whole events. */

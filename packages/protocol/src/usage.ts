@@ -151,7 +151,8 @@ function objectAt(text: string): string | undefined {
   return undefined;
 }
 
-function tokenCount(value: unknown): number | undefined {
+/** A number of tokens; undefined for anything else. */
+export function tokenCount(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 

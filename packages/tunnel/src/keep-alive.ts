@@ -15,7 +15,7 @@ export class KeepAlive {
   #wasHeard = true;
   #missed = 0;
 
-  /** @param isPinged - the other end pings as often: as long as it is heard, it is not pinged too */
+  /** @param isPinged - the other end pings as often, so it gets no pings as long as its own arrive */
   constructor(intervalMs: number, isPinged = false) {
     this.#intervalMs = intervalMs;
     this.#isPinged = isPinged;
@@ -99,7 +99,7 @@ export class EndWatch {
   ): "wait" | "ping" | "silent" | "unread" {
     const verdict = this.#sending.tick(nowMs, pingIntervalMs);
     if (verdict === "dead") return "silent";
-    // A connection that is cut takes nothing either, for a while also after the other end is heard again.
+    // A connection that is cut takes nothing either, and does so for a while after the other end is back.
     if (this.#sending.isMissing) {
       this.#reading.heard();
       this.#acknowledging.heard();

@@ -172,7 +172,7 @@ export function aRequest(fields: Partial<UpstreamRequest> = {}): UpstreamRequest
     protocol: "chatCompletions",
     isStream: true,
     body: [Buffer.from("{}")],
-    sender: { client: { kind: "none", id: "" }, addressId: "00000001" },
+    sender: { client: { kind: "none", id: "" }, address: "00000001" },
     ...fields,
   };
 }

@@ -26,28 +26,28 @@ export interface PasswordKeeper {
 
 /** One per hub: it owns the key of the digests in memory. */
 export function createPasswordKeeper(world: World): PasswordKeeper {
-  const hasher = new KeyedHasher(world.randomBytes(32));
+  const key = world.randomBytes(32);
   // Several at once would fill libuv's four threads, which checks, files and name lookups need too.
   let lastDigest: Promise<unknown> = Promise.resolve();
   return {
     async fromPassword(password) {
-      const digest = hasher.digest(password);
+      const digest = keyedDigest(key, password);
       const stored = lastDigest.then(() => digestPassword(password, world));
       lastDigest = stored.catch(() => {}); // the creation of this room fails by it, not the next one
-      return new KeptPassword(hasher, await stored, digest);
+      return new KeptPassword(key, await stored, digest);
     },
-    fromStored: (stored) => new KeptPassword(hasher, stored, undefined),
+    fromStored: (stored) => new KeptPassword(key, stored, undefined),
   };
 }
 
 class KeptPassword implements RoomPassword {
-  readonly #hasher: KeyedHasher;
+  readonly #key: Uint8Array;
   readonly #stored: string;
   readonly #storedDigest: ReturnType<typeof readPasswordDigest>;
   #digest: Buffer | undefined;
 
-  constructor(hasher: KeyedHasher, stored: string, digest: Buffer | undefined) {
-    this.#hasher = hasher;
+  constructor(key: Uint8Array, stored: string, digest: Buffer | undefined) {
+    this.#key = key;
     this.#stored = stored;
     this.#storedDigest = readPasswordDigest(stored);
     this.#digest = digest;
@@ -59,26 +59,18 @@ class KeptPassword implements RoomPassword {
 
   quickly(password: string): boolean | undefined {
     if (this.#digest === undefined) return undefined;
-    return timingSafeEqual(this.#hasher.digest(password), this.#digest);
+    return timingSafeEqual(keyedDigest(this.#key, password), this.#digest);
   }
 
   async slowly(password: string): Promise<boolean> {
     const isRight = await matchesDigest(password, this.#storedDigest);
-    if (isRight) this.#digest = this.#hasher.digest(password);
+    if (isRight) this.#digest = keyedDigest(this.#key, password);
     return isRight;
   }
 }
 
-class KeyedHasher {
-  readonly #key: Uint8Array;
-
-  constructor(key: Uint8Array) {
-    this.#key = key;
-  }
-
-  digest(password: string): Buffer {
-    return createHmac("sha256", this.#key).update(password, "utf8").digest();
-  }
+function keyedDigest(key: Uint8Array, password: string): Buffer {
+  return createHmac("sha256", key).update(password, "utf8").digest();
 }
 
 /** scrypt's parameters: about 86 ms and 32 MiB a run. */

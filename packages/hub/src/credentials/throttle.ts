@@ -40,14 +40,14 @@ export class Throttle {
     this.restore(key, this.#untilFullMs(key, nowMs) + this.#intervalMs, nowMs);
   }
 
-  /** The keys with this prefix of which something counts, and in how many ms nothing does. */
+  /** The keys with this prefix that have used some of their allowance, and the ms until they have all of it again. */
   all(prefix: string, nowMs: number): [key: string, untilFullMs: number][] {
     return [...this.#fullAtMs].flatMap(([key, fullAt]) =>
       key.startsWith(prefix) && fullAt > nowMs ? [[key, fullAt - nowMs]] : [],
     );
   }
 
-  /** What {@link all} said elsewhere. */
+  /** Takes one entry of what {@link all} returned at another hub. */
   restore(key: string, untilFullMs: number, nowMs: number): void {
     // Deleted first, so that the map stays ordered by the last record.
     this.#fullAtMs.delete(key);

@@ -6,7 +6,7 @@ const pauseMs = 5_000;
 interface BatchRule {
   /** What an event shows of the participant, as one text that can be compared. */
   shownOf: (participant: Participant, nowMs: number) => string;
-  /** the same of a participant of which nothing was announced */
+  /** the text for a participant that was never announced */
   blank: string;
   /** Whether that text changes as time passes, without a note. */
   changesByTime: (participant: Participant, nowMs: number) => boolean;

@@ -119,9 +119,7 @@ export function isLeftToOthers(room: Room, query: SelectionQuery): boolean {
   return selector.kind === "any" && only === undefined && haveOthers(room, protocol, nowMs, demand);
 }
 
-/**
- * The order of lists, of which programs take the first entry: stand-ins come last while another participant can chat.
- */
+/** The order of lists. Programs take the first entry, so stand-ins come last while another participant can chat. */
 export function standInsLast(
   room: Room,
   participants: Participant[],

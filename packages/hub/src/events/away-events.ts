@@ -8,7 +8,7 @@ interface AwayEventsOptions {
   send: (hubId: string, event: RoomEvent) => boolean;
   /** There is a connection to that hub. @param bootId - to that run of it; undefined for whichever there is */
   isOpen: (hubId: string, bootId?: string) => boolean;
-  /** The directory can be reached: this hub knows of which rooms it is the home. */
+  /** The directory can be reached, so this hub knows which rooms it is the home of. */
   isUp: () => boolean;
   /** One that came from elsewhere is an event of a room of this hub. */
   publish: (event: RoomEvent) => void;
@@ -22,7 +22,7 @@ interface AwayEventsOptions {
 /** The end of a request whose home ended while it served it. */
 interface Lost {
   end: RoomEvent;
-  /** the home that ended, which the room may seem to have for a while; undefined where another hub has told it */
+  /** the home that ended, which the room may seem to have for a while; undefined where another hub reported it */
   from: HubIdentity | undefined;
   sinceMs: number;
   /** ms: since when this hub has been the home */
@@ -50,10 +50,10 @@ const watchAgainMs = 2_000;
 /** Its stream is open a moment after the room is served. */
 const openedMs = 1_000;
 const lostKeptMs = 60_000;
-/** The hub of a client says soon what became of it, unless that hub has ended. */
+/** Within this time, the hub of a client reports what became of the client, unless that hub has ended. */
 const unsureMs = 2_000;
 const toldMs = 10_000;
-/** By now a home that lives has said itself how a request ended whose connection to it broke. */
+/** When the connection to a home breaks, a home that is alive reports the ends of its requests itself within this time. */
 const saidByHomeMs = unsureMs + 500;
 
 /**
@@ -152,7 +152,7 @@ export class AwayEvents {
     for (const code of [...this.#waiting.keys()]) this.#flush(code);
   }
 
-  /** This hub ends: what can be said is said now. */
+  /** This hub stops: it publishes now what it has not published yet. */
   close(): void {
     for (const { end } of this.#unsure.splice(0)) this.arrived(end);
     for (const { end, hereMs } of this.#lost.splice(0))
@@ -169,7 +169,7 @@ export class AwayEvents {
       this.#publish(end);
       tellEnd(hubId, requestIdOf(end));
     }
-    // Later than this, the hub of the client has told it.
+    // After this time, the hub of the client has reported it.
     else if (place.kind === "wait" || !send(place.home.hubId, end)) return ageMs < toldMs;
     return false;
   }

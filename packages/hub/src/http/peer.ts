@@ -45,7 +45,7 @@ const plainPrefix = /^(?=.{1,255}$)(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/;
  * Contract §3, "Peer address": the socket's, unless a trusted proxy says otherwise. A request with forwarding headers
  * from any other peer, or from a shared address, has no address: it proves nothing and is never near.
  *
- * @param publicUrl - the hub's URL, whatever the request says
+ * @param publicUrl - the hub's URL, where it does not depend on the request
  * @throws TypeError when a trusted proxy is no address
  */
 export function createPeerReader(options: PeerOptions, publicUrl: string | undefined): PeerReader {

@@ -7,7 +7,7 @@ import type { FrontDeps } from "./front-deps.ts";
 import { isTls } from "./peer.ts";
 import type { RouteMatch } from "./router.ts";
 
-/** @throws HubError for what is refused whatever its path is */
+/** @throws HubError for what is refused on every path */
 export function checkRequest(
   request: IncomingMessage,
   { limits, peers, requiresTls }: Pick<FrontDeps, "limits" | "peers" | "requiresTls">,

@@ -12,7 +12,7 @@ export interface CertificatePair {
 const handshakeRecord = 0x16;
 
 /**
- * HTTP and HTTPS on one port, told apart by the first byte. A connection is handed to the HTTP server in this process, so
+ * HTTP and HTTPS on one port, distinguished by the first byte. A connection is handed to the HTTP server in this process, so
  * its peer address is the client's.
  */
 export class TlsPort {

@@ -300,7 +300,6 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
       hops: options.hops ?? [],
       sender: new Sender(
         options.address ?? "127.0.0.1",
-        "9c1f02ab",
         options.identity ?? { kind: "none", id: "" },
         { ownAddress: undefined, clientKey: options.clientKey, keyId: undefined },
         options.address ?? "127.0.0.1",

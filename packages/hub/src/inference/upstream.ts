@@ -17,7 +17,7 @@ export interface UpstreamRequest {
   /** for the participant's agent, never for its provider; absent for false */
   isBatch?: boolean | undefined;
   /** the same */
-  sender: Pick<Sender, "client" | "addressId">;
+  sender: Pick<Sender, "client" | "address">;
 }
 
 /** The part of an upstream request that the client's request decides. */

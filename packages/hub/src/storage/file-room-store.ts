@@ -105,7 +105,7 @@ class LockedFileRoomStore implements FileRoomStore {
         await replaceFile(this.#path, encodeRooms(rooms));
         this.#isFailing = false;
       } catch (error) {
-        // A full disk fails every time; it is said once until a write succeeds.
+        // A full disk fails every time, and is logged once until a write succeeds.
         if (!this.#isFailing) this.#warn(`${this.#notKept()}: ${reasonOf(error)}`);
         this.#isFailing = true;
       }

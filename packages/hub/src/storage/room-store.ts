@@ -97,7 +97,7 @@ const storedRoom = RoomSchema.pick({
 });
 const storedRooms = storedRoom.array();
 
-/** By an explicit list of fields: whatever else an object carries never leaves the hub. */
+/** Names every field: anything else that an object carries never leaves the hub. */
 function listFields(room: StoredRoom): StoredRoom {
   const { id, code, name, hostId, createdAt, lastUsedAt, passwordDigest, hostTokenDigest } = room;
   const aliases = room.aliases?.map((alias) => {

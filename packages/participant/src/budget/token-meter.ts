@@ -5,9 +5,10 @@ import {
   SURFACES,
   tokenCost,
   type Usage,
+  isEventStream,
 } from "@roomhub/protocol";
 import type { ResponseHead } from "@roomhub/provider";
-import { isEventStream, type ResponseMeter } from "../response-meter.ts";
+import type { ResponseMeter } from "../response-meter.ts";
 
 const surfaces = new Map(SURFACES.map((surface) => [`/${surface.path}`, surface]));
 

@@ -198,7 +198,7 @@ export class Exchange implements ProviderCall, RosterMember, SocketUser, Respons
     const { path, body } = this.#request;
     let head: string;
     try {
-      // A server that refuses a long body at once closes such a connection, and with it what it said.
+      // A server that refuses a long body at once closes such a connection, and its response may be lost with it.
       const isLast = isAlone && body !== "streamed";
       head = requestHeads.of(this.#request, urlBelow(target.basePath, path), isLast);
     } catch (error) {

@@ -34,12 +34,7 @@ export class HeldResponse {
   }
 }
 
-const eventStream = /^text\/event-stream\b/i;
 const json = /^application\/(?:[\w.+-]+\+)?json\b/i;
-
-export function isEventStream(head: ResponseHead): boolean {
-  return eventStream.test(head.headers["content-type"] ?? "");
-}
 
 export function isJson(head: ResponseHead): boolean {
   return json.test(head.headers["content-type"] ?? "");

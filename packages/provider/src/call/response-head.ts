@@ -101,7 +101,7 @@ function headOf(first: string, parsed: readonly Field[]): ParsedHead {
   };
 }
 
-/** RFC 9112 §6.3. What is said twice is an attack or a mistake. */
+/** RFC 9112 §6.3. A length that is given twice is an attack or a mistake. */
 function lengthOf(lengths: readonly string[], encodings: readonly string[]): ParsedHead["length"] {
   const [length] = lengths;
   const [encoding] = encodings;

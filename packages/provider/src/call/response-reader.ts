@@ -34,8 +34,8 @@ type State =
   | "whole";
 
 /**
- * Reads one HTTP/1.1 response from its bytes, in any cut. Strict: a response of which two readers could think differently
- * (two lengths, a bare line feed, a folded line) is none. RFC 9112.
+ * Reads one HTTP/1.1 response from its bytes, cut anywhere. Strict: refuses a response that two readers could read
+ * differently (two lengths, a bare line feed, a folded line). RFC 9112.
  */
 export class ResponseReader {
   readonly #parts: ResponseParts;

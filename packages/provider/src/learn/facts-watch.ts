@@ -95,7 +95,7 @@ export class FactsWatch {
     this.#publish();
   }
 
-  /** The program said something at one of its own paths. */
+  /** @param response - of the program, at one of its own paths */
   describe(program: ServerProgram | undefined, response: JsonObject): void {
     this.#program = program;
     this.#take(response);

@@ -1,8 +1,8 @@
 import { PassingSink } from "../passing-sink.ts";
-import { refusesStreamOptions } from "@roomhub/protocol";
+import { refusesStreamOptions, isEventStream } from "@roomhub/protocol";
 import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
-import { isEventStream, isSuccess } from "../call/held-response.ts";
+import { isSuccess } from "../call/held-response.ts";
 import type { CapabilityName } from "./known-capabilities.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
 import { mayBeErrorInDisguise } from "./surface-verdict.ts";
@@ -29,7 +29,7 @@ export class LearningSink extends PassingSink {
 
   override onHead(head: ResponseHead): void {
     this.#status = head.status;
-    if (isSuccess(head.status) && isEventStream(head)) {
+    if (isSuccess(head.status) && isEventStream(head.headers)) {
       this.#knowledge.note(this.#surface, "supported");
     } else if (isSuccess(head.status) && this.#knowledge.hasResponded(this.#surface)) {
       this.#isExpected = true;

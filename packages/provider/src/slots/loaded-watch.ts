@@ -76,7 +76,7 @@ export class LoadedWatch {
       await this.#read(undefined);
   }
 
-  /** A request has ended, in whatever way: its model is loaded, and another may have made room for it. */
+  /** A request has ended, well or not: its model is loaded, and another may have been unloaded for it. */
   requestEnded(): void {
     if (this.#source === undefined || this.#timer !== undefined || this.#isReading) return;
     const inMs = Math.max(0, this.#readMs + pauseMs - this.#options.world.monotonicMs());

@@ -1,8 +1,8 @@
-import { TRANSLATED_HEADER } from "@roomhub/protocol";
+import { TRANSLATED_HEADER, isEventStream } from "@roomhub/protocol";
 import type { ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
 import type { ChatDialect } from "./chat-dialect.ts";
-import { HeldResponse, isEventStream, isJson, isSuccess } from "../call/held-response.ts";
+import { HeldResponse, isJson, isSuccess } from "../call/held-response.ts";
 import { objectIn } from "../learn/query.ts";
 import type { PacedSink } from "../call/paced-sink.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
@@ -107,7 +107,7 @@ export class ChatResponse implements ProviderResponse {
     if (status >= 400) return { kind: "refusal", held: new HeldResponse(head) };
     if (!isSuccess(status)) return { kind: "passing" };
     const isUntyped = head.headers["content-type"] === undefined;
-    if (this.#request.isStream && (isEventStream(head) || isUntyped)) {
+    if (this.#request.isStream && (isEventStream(head.headers) || isUntyped)) {
       return { kind: "stream", stream: this.#request.stream(this.#deps.source) };
     }
     if (isJson(head) || isUntyped) return { kind: "whole", head, parts: [], bytes: 0 };

@@ -1,6 +1,7 @@
+import { isEventStream } from "@roomhub/protocol";
 import type { ResponseHead, ProviderSink } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
-import { HeldResponse, isEventStream, isSuccess } from "../call/held-response.ts";
+import { HeldResponse, isSuccess } from "../call/held-response.ts";
 import type { PacedSink } from "../call/paced-sink.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import type { TranslatedSurface } from "./surface-translation.ts";
@@ -72,7 +73,7 @@ export class NativeResponse implements ProviderResponse {
 /** LM Studio responds 200 in JSON to unknown paths. */
 function mayDenyThePath(head: ResponseHead): boolean {
   const { status } = head;
-  if (isSuccess(status)) return !isEventStream(head);
+  if (isSuccess(status)) return !isEventStream(head.headers);
   return status === 501 || (status >= 400 && status < 500);
 }
 

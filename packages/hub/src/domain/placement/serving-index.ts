@@ -4,7 +4,7 @@ import type { Participant } from "../participant.ts";
 
 /** The participants that serve a model, and what they have in common. */
 export interface Serving {
-  /** by a model's name those of exactly that name first, then those that differ by a `:latest` tag, each in join order */
+  /** by model: participants with exactly that name, then those whose name differs by a `:latest` tag; each in join order */
   readonly participants: readonly Participant[];
   /** the smallest of their contexts; infinite when none is known */
   readonly leastTokens: number;

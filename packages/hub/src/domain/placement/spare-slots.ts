@@ -78,7 +78,7 @@ export function areBatchTokensSpent(
 /**
  * The agent refused a request of a batch: nothing is left of its tokens for batches.
  *
- * @returns whether it has said that it keeps a budget
+ * @returns whether its agent reports a budget, and with it when there are tokens again
  */
 export function noteBatchTokensSpent(load: Participant["load"]): boolean {
   if (load.budget === undefined) return false;

@@ -4,6 +4,7 @@ import {
   parseJson,
   parseObject,
   type SseMessage,
+  isEventStream,
 } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { ClientResponse } from "../../inference/client-response.ts";
@@ -27,7 +28,6 @@ interface TurnResult {
   output: Buffer;
 }
 
-const eventStream = /^text\/event-stream\b/i;
 const terminalType = /"type"\s*:\s*"response\.(?:completed|incomplete)"/;
 const terminalNames: ReadonlySet<string> = new Set(["response.completed", "response.incomplete"]);
 
@@ -59,7 +59,7 @@ export class SocketTurn implements ClientResponse {
 
   writeHead(_status: number, headers: Record<string, string>): void {
     this.isHeadWritten = true;
-    this.#isJson = !eventStream.test(headers["content-type"] ?? "");
+    this.#isJson = !isEventStream(headers);
   }
 
   /** @throws HubError `response_too_large` */

@@ -200,7 +200,7 @@ export class ModelRequest implements InferenceRequest {
       this.surface.path === "chat/completions" &&
       this.marker !== "none" &&
       takesUsageRequest(participant) &&
-      // A client that says anything of its own about it gets what it said.
+      // A client with `stream_options` of its own gets what it requests there.
       !this.#whole.body.members.some(({ key }) => key === "stream_options")
     );
   }

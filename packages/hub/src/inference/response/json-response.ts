@@ -2,6 +2,7 @@ import { isDuration, readUsage, type Usage } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "../json/json-scan.ts";
 import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
+import type { WholeBody } from "./whole-relay.ts";
 
 const maxReadBytes = 8_192;
 /** With one of these members a body is a result, even when it has an `error` too. */
@@ -17,16 +18,18 @@ const heldBytes = 64 * 1024;
  * A JSON response on its way to the client. A small one is held until it is complete JSON; a longer one is relayed
  * after 64 KiB, and a later fault can only break the connection. Contract §6.
  */
-export class JsonResponse {
+export class JsonResponse implements WholeBody {
   readonly #scanner = new JsonScanner({ wanted, maxDepth: 512 });
   readonly #participantId: string;
   #held: Buffer[] = [];
   #heldLength = 0;
-  #length = 0;
   #isHolding = true;
-  #firstContentMs: number | undefined;
-  #usage: Usage = {};
-  #responseId: string | undefined;
+  length = 0;
+  firstContentMs: number | undefined;
+  /** known after {@link end} */
+  usage: Usage = {};
+  /** its top-level `id`, known after {@link end} */
+  responseId: string | undefined;
   readonly #pictures: PictureCount | undefined;
 
   constructor(participantId: string, countsPictures: boolean) {
@@ -34,33 +37,13 @@ export class JsonResponse {
     this.#pictures = countsPictures ? new PictureCount() : undefined;
   }
 
-  /** bytes so far */
-  get length(): number {
-    return this.#length;
-  }
-
-  /** ms of the first byte, on the clock of {@link push} */
-  get firstContentMs(): number | undefined {
-    return this.#firstContentMs;
-  }
-
-  /** known after {@link end} */
-  get usage(): Usage {
-    return this.#usage;
-  }
-
-  /** its top-level `id`, known after {@link end} */
-  get responseId(): string | undefined {
-    return this.#responseId;
-  }
-
   /**
    * @returns what may go to the client now
    * @throws HubError `provider_invalid_response`, as soon as it is certain
    */
   push(chunk: Buffer, nowMs: number): Buffer | undefined {
-    this.#firstContentMs ??= nowMs;
-    this.#length += chunk.length;
+    this.firstContentMs ??= nowMs;
+    this.length += chunk.length;
     this.#pictures?.see(chunk);
     if (!this.#scanner.push(chunk)) throw this.#notJson();
     if (!this.#isHolding) return chunk;
@@ -88,11 +71,11 @@ export class JsonResponse {
       );
     }
     const id = shortValue(this.#scanner.last("id"));
-    this.#usage = readUsage(shortValue(this.#scanner.last("usage")));
+    this.usage = readUsage(shortValue(this.#scanner.last("usage")));
     const seconds = shortValue(this.#scanner.last("duration"));
-    if (isDuration(seconds)) this.#usage.audioSeconds ??= seconds;
-    if (this.#pictures !== undefined) this.#usage.images = this.#pictures.count;
-    this.#responseId = typeof id === "string" && id !== "" ? id : undefined;
+    if (isDuration(seconds)) this.usage.audioSeconds ??= seconds;
+    if (this.#pictures !== undefined) this.usage.images = this.#pictures.count;
+    this.responseId = typeof id === "string" && id !== "" ? id : undefined;
     return this.#takeHeld();
   }
 

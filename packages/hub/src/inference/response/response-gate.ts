@@ -1,4 +1,4 @@
-import type { Surface } from "@roomhub/protocol";
+import { isEventStream, type Surface } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { ResponseHead } from "../upstream.ts";
 
@@ -19,7 +19,6 @@ const plain: Record<NonNullable<Surface["content"]>, RegExp> = {
 };
 
 const json = /^application\/(?:[\w.+-]+\+)?json\b/i;
-const eventStream = /^text\/event-stream\b/i;
 
 /**
  * Whether a provider's response may be relayed, and how. Contract §6: garbage, redirects, bad status and wrong content
@@ -49,7 +48,7 @@ export function judgeHead(
   if (isPlain) return "plain";
   if (type === undefined) return isStream ? "stream" : "json";
   if (json.test(type)) return "json";
-  if (isStream && eventStream.test(type)) return "stream";
+  if (isStream && isEventStream(head.headers)) return "stream";
   throw invalid(participantId, `responded with content type ${JSON.stringify(type.slice(0, 60))}`);
 }
 

@@ -4,26 +4,17 @@ import type { TurnTaker } from "./turns.ts";
 
 /** Who sends a request, and from where. Contract §3, "Names". */
 export class Sender implements TurnTaker {
-  /** the address by which clients take turns; never shown */
+  /** the fingerprint of the address by which clients take turns, 8 hex digits; never shown to clients */
   readonly address: string;
-  /** its fingerprint, 8 hex digits */
-  readonly addressId: string;
   /** the same object for the same client, as long as it is remembered */
   readonly client: ClientIdentity;
   /** Private, so that no printed sender contains its key, or its address. */
   readonly #proof: OwnerProof;
   readonly #network: string;
 
-  constructor(
-    address: string,
-    addressId: string,
-    client: ClientIdentity,
-    proof: OwnerProof,
-    network: string,
-  ) {
+  constructor(address: string, client: ClientIdentity, proof: OwnerProof, network: string) {
     this.#network = network;
     this.address = address;
-    this.addressId = addressId;
     this.client = client;
     this.#proof = proof;
   }
@@ -100,7 +91,7 @@ export function claimsOf(headers: Headers): Claims {
 /** Identifies the senders of requests. A fingerprint is computed once per value while the value is in use. */
 export class Senders {
   readonly #fingerprint: (purpose: string, value: string) => string;
-  readonly #addressIds = new RecentValues<string>(maxRemembered);
+  readonly #addresses = new RecentValues<string>(maxRemembered);
   readonly #byKey = new RecentValues<ClientIdentity>(maxRemembered);
   readonly #byRoomKey = new RecentValues<ClientIdentity>(maxRemembered);
   readonly #byUser = new RecentValues<ClientIdentity>(maxRemembered);
@@ -126,8 +117,8 @@ export class Senders {
     const identity = named === undefined ? client : this.#withUser(client, named);
     const proof = { ownAddress, clientKey, keyId: roomKey?.id };
     // A fingerprint, so that it takes turns with the same address at other hubs.
-    const addressId = this.#addressIdOf(roomKey === undefined ? throttleKey : roomKey.id);
-    return new Sender(addressId, addressId, identity, proof, throttleKey);
+    const address = this.#fingerprintOf(roomKey === undefined ? throttleKey : roomKey.id);
+    return new Sender(address, identity, proof, throttleKey);
   }
 
   #claimed(key: string | undefined): ClientIdentity {
@@ -143,11 +134,11 @@ export class Senders {
     return client;
   }
 
-  #addressIdOf(address: string): string {
-    let id = this.#addressIds.get(address);
+  #fingerprintOf(address: string): string {
+    let id = this.#addresses.get(address);
     if (id === undefined) {
       id = this.#fingerprint("address", address);
-      this.#addressIds.set(address, id);
+      this.#addresses.set(address, id);
     }
     return id;
   }

@@ -3,7 +3,7 @@ import { LongEvent } from "./long-event.ts";
 import { mergeStatus, noStatus, readStatus, type StreamStatus } from "./stream-status.ts";
 
 const halfBytes = 3_072;
-/** A half begins small and grows: most of the streams that a hub holds at once have said little. */
+/** A half begins small and grows: most of the streams that a hub holds at once are still short. */
 const firstBytes = 512;
 const noBytes = Buffer.alloc(0);
 /** Finish, usage and `[DONE]`, or a terminal event and `[DONE]`: no stream says its end in more events than these. */

@@ -127,7 +127,7 @@ export class DirectUpstream implements Upstream {
         ...{ method, path, headers: { ...request.headers, ...this.#authHeaders } },
         body: method === "POST" ? body : undefined,
         bodyBytes,
-        client: `${sender.addressId} ${sender.client.id}`,
+        client: `${sender.address} ${sender.client.id}`,
       },
       sink,
     );

@@ -56,7 +56,7 @@ export class TunnelUpstream implements Upstream {
       protocol: request.protocol,
       stream: request.isStream,
       client: asClaim(request.sender.client),
-      address: request.sender.addressId,
+      address: request.sender.address,
       priority: request.isBatch ? "batch" : undefined,
       bodyBytes: request.bodyBytes,
     };

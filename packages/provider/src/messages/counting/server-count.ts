@@ -1,4 +1,4 @@
-import { tokenCount } from "../../translation/chat/provider-field.ts";
+import { tokenCount } from "@roomhub/protocol";
 import type { ServerProgram } from "../../learn/fingerprints.ts";
 import { objectIn } from "../../learn/query.ts";
 import type { ServableRequest } from "../../translation/surface-translation.ts";

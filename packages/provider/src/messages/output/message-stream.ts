@@ -13,7 +13,7 @@ import { failureIn, messageStop, messageUsage, noUsage, messageError } from "./m
 /** Limit of text held until an open call has all its arguments. */
 const maxWaitingCharacters = 1024 * 1024;
 const maxHeldCharacters = 64 * 1024 * 1024;
-/** How often a stream of which the client sees nothing gets a comment as a sign of life. */
+/** How often a stream gets a comment as a sign of life while its client sees nothing else of it. */
 const hiddenSeconds = 5;
 
 /**

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, parseJson } from "@roomhub/protocol";
-import { fieldsOf, textOf, tokenCount } from "./provider-field.ts";
+import { isObject, type JsonObject, parseJson, tokenCount } from "@roomhub/protocol";
+import { fieldsOf, textOf } from "./provider-field.ts";
 import { isAbsent } from "../placed-object.ts";
 import type { ReasoningField } from "./chat-message.ts";
 

@@ -175,7 +175,7 @@ export class ErrorField {
   /** the beginning of a field name, held back until the rest of it arrives */
   #held = "";
 
-  /** @param text - of the stream, cut anywhere; @returns the same, of which only the name of a field may be missing */
+  /** @param text - of the stream, cut anywhere @returns the same, without a field name that may go on in the next text */
   translate(text: string): string {
     const all = this.#held + text;
     this.#held = this.#beginningOfName(all);

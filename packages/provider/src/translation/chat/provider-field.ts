@@ -13,8 +13,3 @@ export function fieldsOf(value: unknown): JsonObject {
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
-
-/** A number of tokens; undefined for anything else. */
-export function tokenCount(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
-}
