@@ -128,7 +128,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a hub that stops cuts what it pipes to another one (once)",
     file: "packages/hub/src/http/hops/entry-places.ts",
-    before: "if (!isLasting) this.#underWay.add(request);",
+    before: "if (!isLasting) underWay.add(own);",
     after: "",
   },
   {

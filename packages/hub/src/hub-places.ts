@@ -1,11 +1,11 @@
-import { pause, type World } from "@roomhub/protocol";
+import { pause, Roster, type World } from "@roomhub/protocol";
 import { credentialsFrom } from "./credentials/tokens.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { RollCall } from "./cluster/hubs/roll-call.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
 import type { Hops } from "./hop/hops.ts";
 import type { Deliveries } from "./http/hops/deliveries.ts";
-import { EntryPlaces, type EntryPlacesDeps } from "./http/hops/entry-places.ts";
+import { EntryPlaces, type EntryPlacesDeps, type UnderWay } from "./http/hops/entry-places.ts";
 import { HomePlaces } from "./http/hops/home-places.ts";
 import { createPipedPeerReader } from "./http/hops/hop-facts.ts";
 import type { PeerReader } from "./http/peer.ts";
@@ -29,7 +29,8 @@ export class HubPlaces {
   /** which clients those are that other hubs have judged */
   readonly pipedPeers: PeerReader;
   readonly #options: HubPlacesOptions;
-  readonly #entries: EntryPlaces[] = [];
+  /** what is piped to other hubs and ends by itself */
+  readonly #underWay = new Roster<UnderWay>();
 
   constructor(options: HubPlacesOptions) {
     this.#options = options;
@@ -80,19 +81,21 @@ export class HubPlaces {
   }
 
   /** Resolves when nothing is piped any more that ends by itself. */
-  async emptied(): Promise<void> {
-    await Promise.all(this.#entries.map((one) => one.emptied()));
+  emptied(): Promise<void> {
+    return this.#underWay.emptied();
   }
 
   /** A request that came over this connection is piped to another hub, and ends by itself. */
   isPiping(connection: object): boolean {
-    return this.#entries.some((one) => one.isPiping(connection));
+    let isFound = false;
+    this.#underWay.forEach((one) => (isFound ||= one.connection === connection));
+    return isFound;
   }
 
   #entry(peers: PeerReader, tell: EntryPlacesDeps["tell"]): EntryPlaces {
     const { parts, hops, homes, self, roll, handOvers } = this.#options;
-    const entry = new EntryPlaces({
-      ...{ ...parts, self, homes, hops, tell },
+    return new EntryPlaces({
+      ...{ ...parts, self, homes, hops, tell, underWay: this.#underWay },
       pause: (ms) => pause(parts.world, ms),
       hubOfSession: (session) => this.#hubOfSession(session),
       urlOf: (hubId) => roll.hubs.get(hubId)?.advertiseUrl,
@@ -102,8 +105,6 @@ export class HubPlaces {
       },
       peers,
     });
-    this.#entries.push(entry);
-    return entry;
   }
 
   /** A session's name begins with the id of its hub. */

@@ -36,6 +36,22 @@ describe("roster", () => {
     );
   });
 
+  it("is empty when its last member is removed, for each that waits", async () => {
+    const [first, last] = [new Guest(), new Guest()];
+    const roster = new Roster<Guest>();
+    await roster.emptied();
+    roster.add(first);
+    roster.add(last);
+    const said: string[] = [];
+    const waiting = ["one", "other"].map((who) => roster.emptied().then(() => said.push(who)));
+    roster.remove(first);
+    await Promise.resolve();
+    expect(said).toEqual([]);
+    roster.remove(last);
+    await Promise.all(waiting);
+    expect(said).toEqual(["one", "other"]);
+  });
+
   it("visits every remaining member while others are removed", () => {
     const guests = Array.from({ length: 6 }, () => new Guest());
     const roster = new Roster<Guest>();

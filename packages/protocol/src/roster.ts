@@ -13,6 +13,7 @@ export interface RosterMember {
  */
 export class Roster<Member extends RosterMember> {
   readonly #members: Member[] = [];
+  #whenEmpty: (() => void) | undefined;
 
   get size(): number {
     return this.#members.length;
@@ -33,6 +34,19 @@ export class Roster<Member extends RosterMember> {
       last.place = member.place;
     }
     member.place = -1;
+    if (this.#members.length === 0) this.#whenEmpty?.();
+  }
+
+  /** Resolves when it has no members. */
+  async emptied(): Promise<void> {
+    if (this.#members.length === 0) return;
+    await new Promise<void>((resolve) => {
+      const earlier = this.#whenEmpty;
+      this.#whenEmpty = () => {
+        earlier?.();
+        resolve();
+      };
+    });
   }
 
   /** Visits every member, last to first. Members may be added and removed meanwhile; one may be visited twice. */

@@ -18,7 +18,6 @@ export interface RunningRequest extends RosterMember {
 /** Every request between its arrival and its end. One sweep looks at all deadlines, so no request owns a timer. */
 export class InFlight {
   readonly #running = new Roster<RunningRequest>();
-  #whenEmpty: (() => void) | undefined;
 
   get size(): number {
     return this.#running.size;
@@ -30,7 +29,6 @@ export class InFlight {
 
   remove(request: RunningRequest): void {
     this.#running.remove(request);
-    if (this.#running.size === 0) this.#whenEmpty?.();
   }
 
   /** The room has another home: waiting requests are sent there, the oldest first. */
@@ -64,11 +62,8 @@ export class InFlight {
   }
 
   /** Resolves when no request runs. */
-  async emptied(): Promise<void> {
-    if (this.#running.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#whenEmpty = resolve;
-    });
+  emptied(): Promise<void> {
+    return this.#running.emptied();
   }
 }
 

@@ -37,7 +37,6 @@ export class ProviderClient {
   readonly #targets = new Map<string, KnownTarget>();
   readonly #running = new Roster<Exchange>();
   #isClosed = false;
-  #whenIdle: (() => void) | undefined;
 
   constructor(options: ProviderClientOptions) {
     this.#options = options;
@@ -70,10 +69,7 @@ export class ProviderClient {
     this.#isClosed = true;
     this.#running.forEach((exchange) => exchange.stop());
     this.#sockets.close();
-    if (this.#running.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#whenIdle = resolve;
-    });
+    await this.#running.emptied();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -105,6 +101,5 @@ export class ProviderClient {
 
   readonly #onClosed = (exchange: Exchange): void => {
     this.#running.remove(exchange);
-    if (this.#running.size === 0) this.#whenIdle?.();
   };
 }

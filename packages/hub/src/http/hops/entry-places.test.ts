@@ -1,4 +1,4 @@
-import { SURFACES } from "@roomhub/protocol";
+import { Roster, SURFACES } from "@roomhub/protocol";
 import { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect, test } from "vitest";
@@ -76,6 +76,7 @@ function arriving(
     urlOf: () => undefined,
     lost: ({ code, payload: { requestId } }) => said.push(`${code} lost ${requestId}`),
     isDraining: () => false,
+    underWay: new Roster(),
     refuseAtLimit: () => undefined,
     self: { hubId: "aa", bootId: "a1" },
   });

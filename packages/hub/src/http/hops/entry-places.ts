@@ -6,6 +6,8 @@ import {
   isObject,
   parseObject,
   PIPE_HEADER,
+  type Roster,
+  type RosterMember,
 } from "@roomhub/protocol";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -52,6 +54,11 @@ const findHomeMs = 15_000;
 /** A hub that takes no connection now, as one that is stopping, is not dialled again at once. */
 const sameHomeAgainMs = 100;
 
+/** A request that is piped, and the connection that it came over. */
+export interface UnderWay extends RosterMember {
+  readonly connection: object;
+}
+
 export interface EntryPlacesDeps {
   self: HopHub;
   homes: Homes;
@@ -76,6 +83,8 @@ export interface EntryPlacesDeps {
   /** The home of the room ended while it served the request: its next home says so in the room's events. */
   lost: (end: { code: string; payload: FailurePayload; status: number }, from: HopHub) => void;
   isDraining: () => boolean;
+  /** piped requests that end by themselves */
+  underWay: Roster<UnderWay>;
   /** @throws HubError `hub_overloaded` */
   refuseAtLimit: (underWay: number) => void;
 }
@@ -83,26 +92,9 @@ export interface EntryPlacesDeps {
 /** At a hub that clients and agents reach: requests go to the homes of their rooms. */
 export class EntryPlaces implements RoomPlaces {
   readonly #deps: EntryPlacesDeps;
-  /** piped requests that end by themselves */
-  readonly #underWay = new Set<IncomingMessage>();
-  #whenEmpty: (() => void) | undefined;
 
   constructor(deps: EntryPlacesDeps) {
     this.#deps = deps;
-  }
-
-  /** Resolves when nothing is piped any more that ends by itself. */
-  async emptied(): Promise<void> {
-    if (this.#underWay.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#whenEmpty = resolve;
-    });
-  }
-
-  /** A request that came over this connection is piped, and ends by itself. */
-  isPiping(connection: object): boolean {
-    for (const { socket } of this.#underWay) if (socket === connection) return true;
-    return false;
   }
 
   request(target: Arrival, request: IncomingMessage, response: ServerResponse): void {
@@ -239,9 +231,10 @@ export class EntryPlaces implements RoomPlaces {
     piped: Piped,
   ): Promise<void> {
     const { code, surface, isLasting, serve } = target;
-    const { self, homes, nowMs, pause } = this.#deps;
-    if (surface !== undefined) this.#deps.refuseAtLimit(this.#underWay.size);
-    if (!isLasting) this.#underWay.add(request);
+    const { self, homes, nowMs, pause, underWay, refuseAtLimit } = this.#deps;
+    if (surface !== undefined) refuseAtLimit(underWay.size);
+    const own = { connection: request.socket, place: -1 };
+    if (!isLasting) underWay.add(own);
     let untilMs = nowMs() + findHomeMs;
     try {
       let place = first.kind === "wait" ? await homes.placed(code) : first;
@@ -262,14 +255,9 @@ export class EntryPlaces implements RoomPlaces {
         place = await homes.placed(code);
       }
     } finally {
-      if (!isLasting) this.#ended(request);
+      underWay.remove(own);
     }
     serve();
-  }
-
-  #ended(request: IncomingMessage): void {
-    this.#underWay.delete(request);
-    if (this.#underWay.size === 0) this.#whenEmpty?.();
   }
 
   #facts(
