@@ -16,6 +16,7 @@ const isYoungSizeGiven = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""
 );
 
 let observer: PerformanceObserver | undefined;
+let isKeptSmall = false;
 
 /**
  * Must run before any other module is loaded, since V8 keeps the memory that loading takes. `ROOMHUB_HEAP_GROWTH=off`
@@ -37,10 +38,10 @@ export function limitHeapWhileLoading(): void {
 
 /**
  * Call once the program is loaded: the young generation may grow to 32 MiB, and full collections wait until the heap has
- * grown to 64 MiB. May be called again, for each hub or participant.
+ * grown to 64 MiB. May be called again, for each hub or participant. Does nothing after {@link keepHeapSmall}.
  */
 export function allowHeapGrowth(): void {
-  if (isLeftToV8) return;
+  if (isLeftToV8 || isKeptSmall) return;
   boundYoung();
   boundQuietly();
   if (observer !== undefined) return;
@@ -56,6 +57,7 @@ export function allowHeapGrowth(): void {
  * heap of 20 MB would else grow to 90 with what is no longer used.
  */
 export function keepHeapSmall(): void {
+  isKeptSmall = true;
   if (!isLeftToV8) setFlagsFromString("--heap-growing-percent=20");
 }
 

@@ -5,6 +5,7 @@ import { doorKey, doorUrl } from "../door/door-access.ts";
 import type { DoorRequest } from "../door/door.ts";
 import { requestRow } from "../door/request-line.ts";
 import { CommandError, EXIT, explained } from "../exit-code.ts";
+import { keepHeapSmall } from "../heap-growth.ts";
 import { givenHub, type HubOptionValues, portArgument, type RoomhubCommand } from "../options.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { whenThere } from "./when-there.ts";
@@ -58,6 +59,7 @@ type Options = BatchServeOptionValues & { hubUrl: string | undefined };
 
 /** Runs until stopped. */
 async function batchServe(context: CliContext, options: Options): Promise<void> {
+  keepHeapSmall();
   const { room: target, hubUrl, dir, json: isJson = false } = options;
   const named = { target, hubUrl, isQuiet: isJson };
   const command = (url: string) => `batch serve --dir ${dir} --room ${url}`;
