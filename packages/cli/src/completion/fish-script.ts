@@ -4,6 +4,7 @@ import {
   flagsWithValue,
   stepsOf,
 } from "./completion-table.ts";
+import { quotes } from "../programs/shell-syntax.ts";
 
 /** One `complete` line per command and option, each with the condition that its command is the one being written. */
 export function fishScript(table: readonly CompletedCommand[]): string {
@@ -38,21 +39,21 @@ function linesOf({ path, children, options, operand }: CompletedCommand): string
   const start = `complete -c roomhub -n "__roomhub_at '${path}'"`;
   return [
     ...children.map(
-      ({ name, description }) => `${start} -a ${quoted(name)} -d ${quoted(description)}`,
+      ({ name, description }) => `${start} -a ${quotes.fish(name)} -d ${quotes.fish(description)}`,
     ),
     ...operandOf(operand).map((end) => `${start} ${end}`),
     ...options.map(({ flags, description, value }) => {
       const names = flags.map((flag) =>
         flag.startsWith("--") ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
       );
-      return [start, ...names, ...valueOf(value), `-d ${quoted(description)}`].join(" ");
+      return [start, ...names, ...valueOf(value), `-d ${quotes.fish(description)}`].join(" ");
     }),
   ];
 }
 
 function operandOf(operand: CompletedValue): string[] {
   if (operand.kind === "file") return ["-F"];
-  return operand.kind === "choices" ? [`-a ${quoted(operand.words.join(" "))}`] : [];
+  return operand.kind === "choices" ? [`-a ${quotes.fish(operand.words.join(" "))}`] : [];
 }
 
 function valueOf(value: CompletedValue): string[] {
@@ -60,15 +61,10 @@ function valueOf(value: CompletedValue): string[] {
     case "none":
       return [];
     case "choices":
-      return [`-x -a ${quoted(value.words.join(" "))}`];
+      return [`-x -a ${quotes.fish(value.words.join(" "))}`];
     case "file":
       return ["-r -F"];
     case "unknown":
       return ["-x"];
   }
-}
-
-/** Inside single quotes fish reads only \\ and \'. */
-function quoted(text: string): string {
-  return `'${text.replaceAll(/[\\']/g, String.raw`\$&`)}'`;
 }

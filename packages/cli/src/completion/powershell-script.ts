@@ -5,6 +5,9 @@ import {
   stepsOf,
   wordsOf,
 } from "./completion-table.ts";
+import { quotes } from "../programs/shell-syntax.ts";
+
+const quoted = quotes.powershell;
 
 /** For Windows PowerShell 5.1 and PowerShell 7; an empty result lets the shell complete a file. */
 export function powershellScript(table: readonly CompletedCommand[]): string {
@@ -71,9 +74,4 @@ function pairs(entries: readonly (readonly [string, string])[]): string {
 
 function list(words: readonly string[]): string {
   return `@(${words.map(quoted).join(", ")})`;
-}
-
-/** PowerShell takes four typographic quotes for ' as well; each stands for itself when doubled. */
-function quoted(text: string): string {
-  return `'${text.replaceAll(/['‘’‚‛]/g, "$&$&")}'`;
 }
