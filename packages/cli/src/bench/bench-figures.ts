@@ -9,7 +9,7 @@ export interface Sample {
   outputTokens: number | null;
 }
 
-/** How fast a prompt is read: what the longer of two takes more, since both wait for the same beside it. */
+/** How fast a prompt is read, from the additional time that a longer one takes: everything else takes both the same time. */
 export function promptRate(samples: readonly Sample[]): number | null {
   const timed = samples.flatMap(({ startedMs, firstTokenMs, promptTokens }) =>
     promptTokens === null ? [] : [{ ms: firstTokenMs - startedMs, tokens: promptTokens }],

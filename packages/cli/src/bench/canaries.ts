@@ -18,12 +18,12 @@ export interface CanaryOutcome {
   status: number | undefined;
 }
 
-/** By which a model server says that it cannot do what a request contains. */
+/** Statuses with which a model server says that it does not support something in the request. */
 const refusals = [400, 404, 415, 422, 501];
 
 /**
- * What outcomes prove. One response proves no inability, since a model errs: an error does, where the model served another
- * canary, and so does text in place of the JSON that a schema demands.
+ * What the outcomes prove. A single wrong response proves nothing, since models make mistakes. Two outcomes prove that the
+ * model cannot do something: an error, if it served another canary, and text in place of the JSON that a schema demands.
  */
 export function provenFeatures(
   outcomes: Readonly<Record<CanaryName, CanaryOutcome>>,
@@ -44,7 +44,7 @@ export function provenFeatures(
   };
 }
 
-/** Without a response, or with the beginning of JSON, the model may have had no room for the rest. */
+/** An empty response, or only the beginning of JSON, may mean that the model reached its length limit. */
 function isProse(content: unknown): boolean {
   return typeof content === "string" && /^\s*[^\s{]/.test(content);
 }
@@ -102,7 +102,7 @@ const shortCanaries: Record<Exclude<CanaryName, "needle">, Canary> = {
     },
   },
   schema: {
-    // The prompt says nothing of JSON, so that only the schema leads to it.
+    // The prompt does not mention JSON, so that only the schema asks for it.
     fields: {
       ...asked("Is the sea blue or green? Write two sentences about it."),
       response_format: {

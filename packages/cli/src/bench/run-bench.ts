@@ -46,7 +46,7 @@ const outputTokens = 128;
 /** A model that reasons needs some before it responds. */
 const canaryTokens = 1024;
 const mostAtOnce = 8;
-/** How often the room is looked at while it is busy, and how often at most. */
+/** Pause between two looks at a busy room, and the most looks. */
 const [pauseMs, mostPauses] = [250, 240];
 /** Shown to the room. */
 const as = "roomhub-bench";
@@ -161,13 +161,13 @@ class BenchRun {
     return outcomes;
   }
 
-  /** Tells the room what its model was seen to do. Only the host may: for others the result is all there is. */
+  /** Tells the room what its model was seen to do. Only the host may do that; others just get the result. */
   async #report(id: string, proven: MeasuredFeatures): Promise<void> {
     const { room, hostToken, signal } = this.#options;
     try {
       await this.#client.setMeasuredFeatures(room, id, proven, { hostToken, signal });
     } catch (error) {
-      // Also a hub of an earlier version, and a participant that has left since.
+      // Nor does an earlier version of the hub accept it, or any hub for a participant that has left.
       if (!isRoomhubError(error)) throw error;
     }
   }

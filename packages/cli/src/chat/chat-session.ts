@@ -34,7 +34,7 @@ export interface ChatSessionOptions extends Invite {
   as: string;
 }
 
-/** A conversation at a terminal, until the person leaves. Throws only what happens before the first prompt. */
+/** A conversation at a terminal, until the person leaves. Later errors than those before the first prompt are printed, not thrown. */
 export async function runChatSession(
   context: CliContext,
   options: ChatSessionOptions,

@@ -23,7 +23,7 @@ export interface ModelChoice {
   /** for the `model` field */
   selector: string;
   name: string;
-  /** who shares it, its context, and how fast it responds where the hub has measured that, or why it does not */
+  /** who shares it, its context, and its measured speed, or why it does not respond */
   facts: string;
   /** tokens; undefined when the room does not know */
   context: number | undefined;

@@ -32,7 +32,7 @@ export interface ChatRequest {
   fields?: object;
 }
 
-/** Who answers, as the hub says it; each undefined where it does not. */
+/** Who answers, from the headers of the hub; undefined where a header is missing. */
 export interface AnswerHead {
   participantId: string | undefined;
   model: string | undefined;

@@ -92,7 +92,7 @@ async function chat(
   });
 }
 
-/** @returns undefined where the network has to be searched: a room is named, or this machine has none */
+/** @returns undefined to search the network: a room is named, or this machine's hub has none */
 async function hubHere(context: CliContext, room: string | undefined): Promise<string | undefined> {
   if (room !== undefined) return undefined;
   const signal = timeoutSignal(context.world, searchMs);
@@ -101,7 +101,7 @@ async function hubHere(context: CliContext, room: string | undefined): Promise<s
   return rooms.length === 0 ? undefined : defaultHubUrl;
 }
 
-/** A prompt of one word that is the code of a room of the hub means the room. */
+/** If the prompt is a single word and the hub has a room with that code, the room is meant. */
 async function withCodeAsRoom(
   context: CliContext,
   { room, prompt }: ChatArguments,

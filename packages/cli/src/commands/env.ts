@@ -80,8 +80,8 @@ export function addEnvCommand(program: RoomhubCommand, context: CliContext): voi
 }
 
 /**
- * A shell that evaluates the output fails too: a program that is started next would go to the account it is logged in to.
- * Settings for a file are not evaluated, and on a terminal the error is read.
+ * Makes a shell that evaluates the output fail too; otherwise a program started next would use the account that it is
+ * logged in to. That is not needed for settings that go into a file, nor on a terminal, where a person reads the error.
  */
 function failInShell(
   { stdout }: CliContext,
@@ -205,8 +205,8 @@ function envCommand(
 }
 
 /**
- * The one model of a room, for programs that need a name; a stand-in's counts only while no other can serve. Without any,
- * `*` with a warning, since one may join later.
+ * The only model of a room, for programs that need a name. A stand-in counts only while no other model can serve. In a room
+ * without models this is `*`, with a warning, since one may join later.
  *
  * @param option - for the lines to paste: `--for claude`
  * @throws CommandError when there are several

@@ -30,7 +30,7 @@ async function showHealth(context: CliContext, hubUrl: string, isJson: boolean):
     context.stdout.write(`${hubUrl} ${safe(status)} (roomhub ${safe(version)}, up ${uptime})\n`);
   }
   if (health.status === "degraded") {
-    // It serves what is connected: a container that is restarted for this would lose that.
+    // The hub still serves what is connected to it, and a restart of its container would end that.
     context.stderr.write(
       "! The hub cannot reach its cluster: new rooms are refused until it can, others go on; check nats-server\n",
     );

@@ -43,7 +43,7 @@ export function addInviteCommand(program: RoomhubCommand, context: CliContext): 
     );
 }
 
-/** Brings one person into a closed room. The key is in the link alone, and in no line for a shell. */
+/** Brings one person into a closed room. Only the link contains the key, no line for a shell does. */
 async function inviteOne(
   context: CliContext,
   target: string | undefined,

@@ -213,7 +213,7 @@ async function resolveParticipants(
       ...traits,
       ...(options.serves && { capabilities: options.serves }),
       budget,
-      // Only a lone default model follows its server: several could end up as the same model.
+      // With several participants, all could end up sharing the same model.
       followModel: requested.models.length === 0 && models.length === 1,
     };
   });
@@ -238,7 +238,7 @@ function namesArgument(text: string): string[] {
   throw new InvalidArgumentError("Use names of keys with commas between them, like ada,bob.");
 }
 
-/** What can be said of the options before anything starts. @throws UsageError */
+/** Checks the options as far as that is possible before anything starts. @throws UsageError */
 export function checkJoinOptions(
   context: CliContext,
   options: JoinOptionValues,

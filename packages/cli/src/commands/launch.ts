@@ -157,7 +157,7 @@ async function launch(
 /** `close`: of one that is open for this launch alone. */
 type LaunchDoor = DoorAccess & { close?: () => Promise<void> };
 
-/** The open door to the room, or to a hub with a pinned key, which the program cannot check, one for this launch alone. */
+/** The open door to the room. Without one, a door for this launch is opened if the hub has a pinned key: programs cannot check pins. */
 async function doorOfLaunch(
   context: CliContext,
   invite: Invite,

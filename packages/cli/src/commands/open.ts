@@ -115,7 +115,7 @@ async function open(
   }
 }
 
-/** The room is there, unless the hub is away: it may come back, and the door reconnects. Asks for the key of a closed one. */
+/** Checks that the room exists, and asks for the key of a closed one. An unreachable hub is only a warning: the door reconnects. */
 async function isClosedRoom(context: CliContext, { hubUrl, room }: Invite): Promise<boolean> {
   try {
     return (await context.createClient(hubUrl).getRoom(room)).closed === true;
@@ -127,7 +127,7 @@ async function isClosedRoom(context: CliContext, { hubUrl, room }: Invite): Prom
 }
 
 function alreadyOpen(context: CliContext, room: Invite, error: unknown): unknown {
-  // Not by class: the module of the class is loaded with the first door.
+  // Compared by name: importing the class would load its module too early.
   if (!(error instanceof Error) || error.name !== "DoorOpenError") return error;
   const { door, pid } = error as Error & { door?: { port: number }; pid: number };
   const where = door === undefined ? "" : ` at ${doorUrl(door.port)}`;

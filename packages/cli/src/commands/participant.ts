@@ -167,7 +167,7 @@ async function removeEndpoint(
   printDone(context, options, { success: true }, `${safe(id)} ${text} room ${safe(room)}`);
 }
 
-/** @returns false when the hub no longer had it, as after a restart */
+/** @returns false if the hub did not have it any more, for example after a restart */
 async function leave(client: Client, room: string, id: string, token: string): Promise<boolean> {
   try {
     await client.leave(room, id, { token });

@@ -129,7 +129,7 @@ function aliasText({ alias }: RouteExplanation): string {
   return alias === undefined ? "" : `alias ${safe(alias.pattern)} → ${safe(alias.target)}, `;
 }
 
-/** Why the targets before the one that is explained do not take the request, and which ones come after it. */
+/** Why earlier targets of the alias do not take the request, and which later ones stand by. */
 function aliasLines({ alias }: RouteExplanation): string[] {
   const others = alias?.targets.filter(({ verdict }) => verdict !== "taken") ?? [];
   return others.map(
@@ -159,7 +159,7 @@ const headings = [
   ...["wait", "first token", "prompt rate", "cached", "why"],
 ];
 
-/** Empty where participants are not compared by what is expected of them. */
+/** Empty if no participant has expected figures. */
 function expectedCells({ expected }: RouteCandidate, { participants }: RouteExplanation): string[] {
   if (participants.every((one) => one.expected === undefined)) return ["", "", "", ""];
   const { waitMs, firstTokenMs, promptBytesPerSecond, warmBytes } = expected ?? {};

@@ -119,7 +119,7 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
   });
 }
 
-/** On a network, `up` serves HTTPS by itself, unless a setting says otherwise, or an authority or a proxy has its own. */
+/** With --lan, `up` also serves HTTPS, unless the settings for TLS, a proxy or a cluster say otherwise. */
 function sealedOnLan(config: HubConfig): HubConfig {
   const { lan, tls, tlsCert, publicUrl, nats } = config.settings;
   const hasOther = [tlsCert, publicUrl, nats].some(({ value }) => value !== undefined);
@@ -127,7 +127,7 @@ function sealedOnLan(config: HubConfig): HubConfig {
   return { ...config, settings: { ...config.settings, tls: { value: true, from: "default" } } };
 }
 
-/** A journal, a file or a pipe gets the hub's log; on a terminal the table of requests stands for it. */
+/** Whether the hub's log is printed: to a journal, a file or a pipe. A terminal shows the table of requests instead. */
 function isLogged({ stdout }: CliContext, { json, quiet }: UpOptionValues): boolean {
   return !stdout.isTTY && json !== true && quiet !== true;
 }
@@ -262,7 +262,7 @@ function noSuchModel(model: string): CommandError {
 }
 
 /**
- * Serves the page beside a hub, on the loopback address. Without it the hub is as useful, so a failure is only reported.
+ * Serves the page next to a hub, on the loopback address. A failure is only reported, since the hub works without it.
  *
  * @param closers - gets what closes it
  * @returns its URL

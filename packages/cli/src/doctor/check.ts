@@ -108,7 +108,7 @@ export async function runChecks(
 async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
   const deadline = timeoutSignal(exam.context.world, check.timeoutMs);
   const over = AbortSignal.any([exam.signal, deadline]);
-  // Aborted after `late` has looked: a request that is cancelled neither runs nor waits anywhere.
+  // Aborted only after `late` has looked, since it could not find a cancelled request anywhere.
   const leaving = new AbortController();
   try {
     over.throwIfAborted();

@@ -40,7 +40,7 @@ export async function findServers(
   interactivity: Interactivity,
 ): Promise<FoundServer[]> {
   const servers = await findLoaded(context, requested, interactivity);
-  // A model that was named is shared for all that its server does.
+  // A model that was named is shared for everything that its server supports.
   return requested.models.length > 0 ? servers : withKinds(context, servers, requested.headers);
 }
 

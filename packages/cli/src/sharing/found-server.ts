@@ -30,9 +30,9 @@ export interface FoundServer {
   certificate?: CertificateProblem;
   /** whether its model list is a llama-server's */
   isLlamaCpp?: boolean;
-  /** whether its list says nothing of its models but their names */
+  /** whether its list contains only the names of its models */
   isBareList?: boolean;
-  /** what its models are shared for, where that is not everything */
+  /** what its models are shared for; undefined for everything */
   capabilities?: ParticipantOptions["capabilities"];
   /** the same for single models, by name */
   capabilitiesByModel?: ReadonlyMap<string, ParticipantOptions["capabilities"]>;
@@ -49,7 +49,7 @@ const defaultServers = [
   { name: "vLLM", port: 8000 },
 ] as const;
 
-/** A machine whose model runs on all of its cores takes this long to respond; where nothing listens, it refuses at once. */
+/** A machine with a busy model may take this long to respond. A port where nothing listens refuses at once. */
 const queryMs = 3_000;
 
 /**
@@ -78,7 +78,7 @@ export async function queryModelServer(
   return { endpoint, name: undefined, ...listing };
 }
 
-/** Whether a request that every hub serves, such as for its health, was refused by a server that is no hub. */
+/** Whether the server that refused a request is not a hub. Only for requests that every hub serves, such as for its health. */
 export function isOfAnotherServer(error: unknown): error is RoomhubError {
   return error instanceof RoomhubError && (error.status === 404 || !(error.code in ERROR_STATUS));
 }
@@ -213,7 +213,7 @@ function ollamaEndpoint(value: string | undefined): string | undefined {
 
 /** The result of `GET {base}/models`. */
 interface Listing extends Omit<FoundServer, "endpoint" | "name"> {
-  /** the program that it shows, where others have the same usual port */
+  /** the program, if the response shows it: several have the same usual port */
   program?: string;
   /** whether the response looks like an API's: a model list, or a JSON error */
   isApi: boolean;

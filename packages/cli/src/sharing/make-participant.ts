@@ -21,7 +21,7 @@ export async function makeParticipant(
   }
 }
 
-/** @returns undefined where it cannot be kept: sharing works without it, and the hub counts each model by itself */
+/** @returns undefined if it cannot be stored; sharing works without it, but the hub then counts the slots of each model separately */
 async function machineSecretFor(
   { machineSecretOf }: CliContext,
   endpoint: string,

@@ -6,7 +6,7 @@ import { clockTime, colorsFor } from "../terminal/text.ts";
 import { runningNow } from "./running-now.ts";
 
 const hourMs = 3_600_000;
-/** A machine that sleeps stops its timers, so the end of a pause is looked for by the clock. */
+/** Timers stop while a machine sleeps, so the clock is checked this often for the end of a pause. */
 const lookMs = 15_000;
 
 /** `p` pauses all participants, `P` for an hour; the next of either resumes them. */

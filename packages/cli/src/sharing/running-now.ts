@@ -5,7 +5,7 @@ import type { RunningParticipant } from "../capabilities.ts";
 import { cutTo, displayWidth, padTo } from "../terminal/display-width.ts";
 import { type Colors, colorsFor, countOf, safe } from "../terminal/text.ts";
 
-/** As many as leave most of a small terminal to the rows of finished requests. */
+/** So few that a small terminal has room for the rows of finished requests. */
 const shownRequests = 4;
 const secondMs = 1_000;
 

@@ -100,7 +100,7 @@ export function operatorSecret(path: string): Promise<string> {
   return madeOnce(path, secrets);
 }
 
-/** The content of a file that the first of several processes makes. */
+/** The content of a file that is created only once, whichever process comes first. */
 export interface FileMadeOnce<Value> {
   /** such as `a secret of 43 characters` */
   what: string;

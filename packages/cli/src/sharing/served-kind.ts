@@ -13,8 +13,8 @@ import type { FoundServer } from "./found-server.ts";
 import { capabilitiesByModel, capabilitiesFor } from "./served-surfaces.ts";
 
 /**
- * Finds out which servers are not for text, as far as they show it without generating anything. A decoder that is served for
- * embeddings chats all the same, and does so for those who name its model.
+ * Finds out which servers are not for text, as far as they show that without generating anything. A decoder that is served
+ * for embeddings could also chat; it does when its model is named.
  *
  * @param headers - credentials for a server that the user named
  */
@@ -56,7 +56,7 @@ function localAi({ name }: FoundServer): Pick<FoundServer, "name"> {
   return { name: name === undefined ? undefined : "LocalAI" };
 }
 
-/** @returns the surfaces that it is for; none when it is for text, or does not show it */
+/** @returns its surfaces; none if it is for text, or does not show what it is for */
 async function servedAlone(
   context: CliContext,
   { endpoint, name, models = [], isLlamaCpp }: FoundServer,

@@ -10,7 +10,7 @@ import { InvalidArgumentError } from "commander";
 type Declared = Partial<Capabilities>;
 
 const words: readonly string[] = Object.values(SURFACE_WORDS);
-/** A server that chats may have these, and they can be made from chat. */
+/** A server that supports chat may support these too; otherwise requests are translated to chat. */
 const foundWithChat = ["openResponses", "completions", "messages"];
 
 /** That a model server has these surfaces and no others. */

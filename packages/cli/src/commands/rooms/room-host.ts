@@ -23,7 +23,7 @@ import { formatTable, printDone, safe, writeJson } from "../../terminal/text.ts"
 type HostValues = HubOptionValues & HostOptionValues;
 type PasswordValues = HostValues & PasswordOptionValues & { none?: boolean };
 
-/** What the host does with a room that is there. Contract §9. */
+/** What the host does with an existing room. Contract §9. */
 export function addHostCommands(room: RoomhubCommand, context: CliContext): void {
   hostCommand(room, "rename")
     .argument("<name>", "its new name")

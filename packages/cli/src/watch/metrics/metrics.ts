@@ -127,7 +127,7 @@ async function openWriter(
   return { url, close };
 }
 
-/** Says when a receiver cannot be reached, and when it can again: each once. */
+/** Reports once that a receiver cannot be reached, and once that it can again. */
 function createSentNotice({ stderr }: CliContext, url: string) {
   let isFailing = false;
   return (failure: string | undefined) => {
@@ -183,7 +183,7 @@ function createRoomLists(
           .map(async (code) => ({ room: code, participants: await client.listParticipants(code) })),
       );
     } catch {
-      // The other metrics are as true without it; the missing gauges show it.
+      // The other metrics are still correct, and the missing gauges show the failure.
       return undefined;
     }
   };

@@ -80,7 +80,7 @@ export class RoomMetrics {
 
   /** Events other than the ends of requests change nothing. */
   note(event: HubEvent): void {
-    // A stream that is opened right after its room begins with that event again: what followed it was not missed.
+    // A stream opened right after the creation of its room repeats that event; the events after it were not missed.
     if (event.type === "room.created" && this.#idCount === 1) this.#lastId = undefined;
     if (event.type === "llm.complete") {
       const open = openLabels(event.roomCode, event.participantId, event.model);

@@ -92,7 +92,7 @@ export class Histogram {
     return this.#sum;
   }
 
-  /** Of samples up to each boundary that are above the one before, and then of samples above the last. */
+  /** How many samples lie between each boundary and the one before it; the last count is of samples above all boundaries. */
   get counts(): readonly number[] {
     return this.#counts;
   }

@@ -37,9 +37,9 @@ export async function loadPageFiles(): Promise<PageFiles> {
   return import.meta.url.endsWith(".ts") ? buildPage() : readPage(packaged);
 }
 
-/** Into memory: another process may build at the same time, and sources may change until the next start. */
+/** Read into memory, since another process may build at the same time, and sources may change. */
 async function buildPage(): Promise<PageFiles> {
-  // A package has its sources too, but neither Vite nor the page's.
+  // A published package contains neither Vite nor the sources of the page.
   if (!existsSync(vite)) return readPage(packaged);
   const folder = await mkdtemp(join(tmpdir(), "roomhub-page-"));
   try {

@@ -123,7 +123,7 @@ function createLines(context: CliContext, recordedId: string | undefined) {
   };
 }
 
-/** Two gaps with nothing between them but events that this version does not know. */
+/** Joins two gaps between which there were only events that this version does not know. */
 function joined(before: Gap | undefined, next: Gap): Gap {
   if (before === undefined) return next;
   const missed =

@@ -15,7 +15,7 @@ import { basename, dirname, extname, join } from "node:path";
 
 export interface RecordingOptions {
   path: string;
-  /** A file is replaced before it would be longer, except for the first lines in it. */
+  /** A file is replaced before it gets longer than this, unless its first lines alone are longer. */
   maxBytes: number;
 }
 
@@ -30,7 +30,7 @@ export interface Recording {
   close(): Promise<void>;
 }
 
-/** No event is as long: specs and config are 16 KiB each, and the SDK accepts 1 MiB. */
+/** Longer than any event: specs and config are at most 16 KiB each, and the SDK accepts 1 MiB. */
 const tailBytes = 4 * 1024 * 1024;
 const dayForm = /^\d{4}-\d{2}-\d{2}$/;
 
