@@ -17,6 +17,21 @@ const slow = "**/*.slow.test.ts";
 /** Several programs start at once on two cores: each may take long to be there. */
 const processesOfTheirOwn = { TESTS_LONGEST_WAIT_MS: "30000" };
 
+/** Tests of the interface that run once more, see `tests/support/hub/start-test-hub.ts`. */
+function again(way: "https" | "door", names: readonly string[]) {
+  return {
+    ssr,
+    test: {
+      name: way,
+      isolate,
+      include: names.map((name) => `tests/system/${name}.test.ts`),
+      env: { ...processesOfTheirOwn, TESTS_WAY: way },
+      testTimeout: 60_000,
+      hookTimeout: 30_000,
+    },
+  };
+}
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -53,6 +68,13 @@ export default defineConfig({
           hookTimeout: 30_000,
         },
       },
+      again("https", [
+        ...["aliases", "batch-serve", "capabilities", "client-leaves", "client-names", "cors"],
+        ...["drain", "event-detail", "events", "fresh-room", "handshakes", "host-powers"],
+        ...["join-fields", "messages", "openai", "own-first", "ownership", "revoked-keys"],
+        ...["room-state", "route", "stored-responses", "stream-usage", "surfaces"],
+      ]),
+      again("door", ["openai"]),
       {
         ssr,
         test: {

@@ -1,4 +1,5 @@
-import { get, type IncomingMessage } from "node:http";
+import { get as getHttp, type IncomingMessage } from "node:http";
+import { get as getHttps } from "node:https";
 import { createSseReader, type DetailEventName, type EventName } from "@roomhub/protocol";
 import { longestWaitMs } from "../waiting.ts";
 
@@ -75,7 +76,7 @@ class Recorder implements EventRecorder {
   comments = 0;
   retryMs: number | undefined;
   hasEnded = false;
-  #request: ReturnType<typeof get> | undefined;
+  #request: ReturnType<typeof getHttp> | undefined;
   readonly #watchers = new Set<() => void>();
   #follows: boolean;
   #url = "";
@@ -88,7 +89,7 @@ class Recorder implements EventRecorder {
   connect(url: string, headers: Record<string, string>): void {
     this.#url = url;
     // A socket of its own: a pooled one could be waited for behind another stream.
-    this.#request = get(url, {
+    this.#request = (new URL(url).protocol === "https:" ? getHttps : getHttp)(url, {
       headers: { accept: "text/event-stream", ...headers },
       agent: false,
     });
