@@ -91,13 +91,14 @@ function refuseContinuation(request: PlacedObject): void {
 
 function settingsOf(request: PlacedObject): Record<string, unknown> {
   const stop = request.optionalArray("stop_sequences");
+  const output = request.objectOrEmpty("output_config");
   return {
     max_tokens: request.optionalNumber("max_tokens"),
     temperature: request.optionalNumber("temperature"),
     top_p: request.optionalNumber("top_p"),
     top_k: request.optionalNumber("top_k"),
     stop: stop === undefined || stop.length === 0 ? undefined : stop,
-    reasoning_effort: effortOf(request.objectOrEmpty("output_config")),
+    reasoning_effort: effortOf(output),
     response_format: requestedFormat(request),
   };
 }
