@@ -121,7 +121,9 @@ export function namesIn(usage: string): string[] {
 }
 
 /** Prints what `roomhub --help` does, and loads no command for it. */
-export async function printHelp(stdout: NodeJS.WriteStream): Promise<void> {
+export async function printHelp(
+  stdout: Pick<NodeJS.WriteStream, "columns"> & { write(text: string): unknown },
+): Promise<void> {
   const named = { commandName: await commandNameOf(import.meta.url) };
   const program = described(new Command(), "").configureOutput({
     writeOut: (text) => stdout.write(withCommandName(named, text)),
