@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { createWriteStream, readFileSync } from "node:fs";
+import { createReadStream, createWriteStream, readFileSync } from "node:fs";
+import OpenAI from "openai";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -40,6 +41,44 @@ test.skipIf(process.platform !== "linux")(
     const bytes = mostMemoryOf(command.pid);
     expect(bytes).toBeGreaterThan(40 * 1024 * 1024);
     expect(bytes).toBeLessThanOrEqual(mostBytes);
+  },
+);
+
+test.skipIf(process.platform !== "linux")(
+  "the installed batch serve takes, begins and cancels a million requests with at most 150 MiB of memory",
+  async () => {
+    await using folder = await temporaryFolder();
+    const program = installIn(folder.path);
+    const file = join(folder.path, "evals.jsonl");
+    await pipeline(Readable.from(lines()), createWriteStream(file));
+    await using provider = await startFakeProvider();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url, model: "fake-model" });
+    const room = ["--room", `${hub.url}/rooms/${code}`];
+    const kept = ["--dir", join(folder.path, "batches"), "--port", "0", "--json"];
+    const env = { XDG_STATE_HOME: folder.path };
+    const args = ["batch", "serve", ...room, ...kept];
+    await using command = startRoomhub(args, env, "json", [process.execPath, program]);
+    const { baseUrl, apiKey } = await command.line("its base URL", (line) => "baseUrl" in line);
+    const openai = new OpenAI({ baseURL: String(baseUrl), apiKey: String(apiKey) });
+    const { id: input } = await openai.files.create({
+      ...{ purpose: "batch", file: createReadStream(file) },
+    });
+    const { id } = await openai.batches.create({
+      ...{ input_file_id: input, endpoint: "/v1/chat/completions", completion_window: "24h" },
+    });
+    const counted = (what: "completed" | "failed", count: number) =>
+      until(
+        `${count} ${what}`,
+        () => openai.batches.retrieve(id),
+        ({ request_counts: counts }) => (counts?.[what] ?? 0) >= count,
+        2 * longestWaitMs,
+      );
+    await counted("completed", 100);
+    await openai.batches.cancel(id);
+    await counted("failed", 50_000);
+    expect(mostMemoryOf(command.pid)).toBeLessThanOrEqual(mostBytes);
   },
 );
 

@@ -1,6 +1,7 @@
 import { type FileHandle, open, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { boundaryOf, FormScanner } from "@roomhub/hub";
+import { giveBack } from "@roomhub/protocol";
 import { ApiError, invalidValue } from "./api-error.ts";
 import type { FileShelf, StoredFile } from "./file-shelf.ts";
 
@@ -59,6 +60,7 @@ async function writeFile(
       await file.appendFile(piece);
     }
     pieces = [];
+    giveBack(chunk);
     if (formBytes - bytes > maxFormBytes) throw tooLarge();
   }
   if (!scanner.end()) throw invalidForm(scanner.problem);
