@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import type { AddressInfo, Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
 import { MessageReader, readMessages } from "./message-reader.ts";
+import { wsTransport } from "./ws-transport.ts";
 
 /** A frame as a server sends it. RFC 6455 §5.2. */
 function frame(first: number, payload: Buffer, mask = 0): Buffer {
@@ -129,4 +133,69 @@ test("ws reads again from the first frame on that is not for the reader", () => 
   }
   socket.emit("data", Buffer.from("three"));
   expect(seen).toEqual(["message one", "ws \x81\x03two", "ws three"]);
+});
+
+test("ws reads everything of a socket that another program listens to", () => {
+  const socket = new PassThrough();
+  const seen: string[] = [];
+  socket.on("data", () => seen.push("ws"));
+  socket.on("data", () => seen.push("other"));
+  readMessages(socket, () => seen.push("message"));
+  socket.emit("data", frame(binary, Buffer.from("one")));
+  expect(seen).toEqual(["ws", "other"]);
+});
+
+/** Two ends of a connection over `ws`, and the socket below the client's. */
+async function connected() {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const client = new WebSocket(`ws://127.0.0.1:${port}`, { perMessageDeflate: false });
+  const upgraded = once(client, "upgrade") as Promise<[{ socket: Socket }]>;
+  const [[peer], [{ socket }]] = await Promise.all([
+    once(server, "connection") as Promise<[WebSocket]>,
+    upgraded,
+    once(client, "open"),
+  ]);
+  const close = async () => {
+    client.terminate();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { peer, client, socket, [Symbol.asyncDispose]: close };
+}
+
+test("the messages of a real WebSocket are read by the reader, and ws answers its pings", async () => {
+  await using ends = await connected();
+  const message = Promise.withResolvers<string>();
+  const [wsReads] = ends.socket.listeners("data");
+  wsTransport(ends.client, ends.socket).listen({
+    onMessage: (bytes) => message.resolve(bytes.toString()),
+    onLife() {},
+    onClose() {},
+  });
+  expect(ends.socket.listeners("data")).not.toContain(wsReads);
+  const pong = once(ends.peer, "pong");
+  ends.peer.ping("life");
+  ends.peer.send(Buffer.from("hello"));
+  expect(await message.promise).toBe("hello");
+  expect(String((await pong)[0])).toBe("life");
+});
+
+test("the rest of a message whose connection closes while it is paused is read by nothing", async () => {
+  await using ends = await connected();
+  const messages: number[] = [];
+  const closed = Promise.withResolvers<void>();
+  wsTransport(ends.client, ends.socket).listen({
+    onMessage: (bytes) => void messages.push(bytes.length),
+    onLife() {},
+    onClose: () => closed.resolve(),
+  });
+  // Each two bytes of it would be an empty message.
+  ends.peer.send(Buffer.alloc(1_000_000, Buffer.of(binary, 0)));
+  await once(ends.socket, "data");
+  ends.socket.pause();
+  while (ends.socket.readableLength === 0) await new Promise((resolve) => setImmediate(resolve));
+  ends.socket.destroy();
+  await closed.promise;
+  expect(messages).toEqual([]);
 });

@@ -10,24 +10,29 @@ const NOTHING = Buffer.alloc(0);
 
 /**
  * Reads the messages of a tunnel in place of `ws`, whose memory for them only V8 can collect. `ws` gets pings and pongs, and
- * everything from the first frame on that is neither these nor a whole, unmasked binary message.
+ * everything from the first frame on that is neither these nor a whole, unmasked binary message. Where anything but `ws`
+ * listens to the socket, too, `ws` reads all of it.
  *
  * @param socket - below a WebSocket that has just opened
  * @param onMessage - the message is valid until it returns
  */
 export function readMessages(socket: Duplex, onMessage: (message: Buffer) => void): void {
-  const [wsReads] = socket.listeners("data") as ((chunk: Buffer) => void)[];
-  if (wsReads === undefined) throw new Error("ws does not read from this socket");
+  const [wsReads, other] = socket.listeners("data") as ((chunk: Buffer) => void)[];
+  if (wsReads === undefined || other !== undefined) return;
   const reader = new MessageReader({
     onMessage,
     onControl: (frame) => wsReads.call(socket, frame),
     onOther(bytes) {
-      socket.off("data", read).on("data", wsReads);
+      socket.off("close", drop).off("data", read).on("data", wsReads);
       wsReads.call(socket, bytes);
     },
   });
   const read = (chunk: Buffer): void => reader.read(chunk);
-  socket.off("data", wsReads).on("data", read);
+  // What was not read when it closes may be the middle of a message, which `ws` would read as frames.
+  const drop = (): void => {
+    while (socket.read() !== null);
+  };
+  socket.off("data", wsReads).on("data", read).prependListener("close", drop);
 }
 
 interface MessageListener {
