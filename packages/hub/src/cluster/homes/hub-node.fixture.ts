@@ -91,7 +91,7 @@ export class HubNode {
   }
 
   begin(): void {
-    void this.directory.open({
+    const opened = this.directory.open({
       roomChanged: () => undefined,
       registrationsLost: () => undefined,
       homeChanged: (code, home, revision) => this.homes.homeChanged(code, home, revision),
@@ -102,6 +102,8 @@ export class HubNode {
         this.homes.directoryChanged(isUp);
       },
     });
+    // A hub that cannot open its directory does not start.
+    opened.catch(() => this.kill());
     this.roll.announce({ advertiseUrl: `http://${this.self.hubId}`, linkUrl: "http://link" });
     this.#repeat(tickMs, () => {
       if (this.directory.isUp) this.roll.judge(this.directory.upSinceMs);
