@@ -79,7 +79,7 @@ class FunctionCall implements ProviderCall {
     this.resume();
   }
 
-  /** Copied: the chunk is a view into a tunnel message. */
+  /** Copied: the function may keep it. */
   writeBody(chunk: Buffer): boolean {
     if (this.#body === undefined) return true;
     this.#body.enqueue(new Uint8Array(chunk));

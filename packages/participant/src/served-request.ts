@@ -219,19 +219,14 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   onBody(chunk: Buffer): boolean {
     this.#tokens?.seeRequest(chunk.length);
-    if (this.#call !== undefined) return this.#pass(this.#call, chunk);
+    if (this.#call !== undefined) return writeOwn(this.#call, Buffer.from(chunk));
     this.#collect(chunk);
     if (this.#collectedBytes <= maxCollectedBytes) return true;
     const call = this.#callProvider("streamed");
     let hasRoom = true;
-    for (const part of this.#collected) hasRoom = call.writeBody(part);
-    return hasRoom;
-  }
-
-  #pass(call: ProviderCall, chunk: Buffer): boolean {
-    const copy = Buffer.from(chunk);
-    const hasRoom = call.writeBody(copy);
-    if (call.isBodyTaken === true) giveBack(copy);
+    for (const part of this.#collected) hasRoom = writeOwn(call, part);
+    // A streamed body is sent once: its beginning is not kept for another call.
+    this.#collected = [];
     return hasRoom;
   }
 
@@ -380,4 +375,11 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     this.#code = code;
     this.#reason = reason;
   }
+}
+
+/** @param own - memory that nothing else reads */
+function writeOwn(call: ProviderCall, own: Buffer): boolean {
+  const hasRoom = call.writeBody(own);
+  if (call.isBodyTaken === true) giveBack(own);
+  return hasRoom;
 }
