@@ -21,17 +21,9 @@ const mostBytes = 150 * 1024 * 1024;
 test.skipIf(process.platform !== "linux")(
   "the installed command checks and sends a million requests with at most 150 MiB of memory",
   async () => {
-    await using folder = await temporaryFolder();
-    const program = installIn(folder.path);
-    const file = join(folder.path, "evals.jsonl");
-    await pipeline(Readable.from(lines()), createWriteStream(file));
-    await using provider = await startFakeProvider();
-    await using hub = await startTestHub();
-    const code = await hub.createRoom();
-    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url, model: "fake-model" });
-    const args = ["batch", file, "--room", `${hub.url}/rooms/${code}`];
-    const env = { XDG_STATE_HOME: folder.path };
-    await using command = startRoomhub(args, env, "json", [process.execPath, program]);
+    await using million = await startMillion();
+    const { file, provider, start } = million;
+    await using command = start(["batch", file]);
     await until(
       "results",
       () => provider.requests.length,
@@ -47,19 +39,9 @@ test.skipIf(process.platform !== "linux")(
 test.skipIf(process.platform !== "linux")(
   "the installed batch serve takes, begins and cancels a million requests with at most 150 MiB of memory",
   async () => {
-    await using folder = await temporaryFolder();
-    const program = installIn(folder.path);
-    const file = join(folder.path, "evals.jsonl");
-    await pipeline(Readable.from(lines()), createWriteStream(file));
-    await using provider = await startFakeProvider();
-    await using hub = await startTestHub();
-    const code = await hub.createRoom();
-    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url, model: "fake-model" });
-    const room = ["--room", `${hub.url}/rooms/${code}`];
-    const kept = ["--dir", join(folder.path, "batches"), "--port", "0", "--json"];
-    const env = { XDG_STATE_HOME: folder.path };
-    const args = ["batch", "serve", ...room, ...kept];
-    await using command = startRoomhub(args, env, "json", [process.execPath, program]);
+    await using million = await startMillion();
+    const { file, batches, start } = million;
+    await using command = start(["batch", "serve", "--dir", batches, "--port", "0", "--json"]);
     const { baseUrl, apiKey } = await command.line("its base URL", (line) => "baseUrl" in line);
     const openai = new OpenAI({ baseURL: String(baseUrl), apiKey: String(apiKey) });
     const { id: input } = await openai.files.create({
@@ -81,6 +63,27 @@ test.skipIf(process.platform !== "linux")(
     expect(mostMemoryOf(command.pid)).toBeLessThanOrEqual(mostBytes);
   },
 );
+
+/** The installed program, a file of a million requests, and a room with the model that they are for. */
+async function startMillion() {
+  await using stack = new AsyncDisposableStack();
+  const { path } = stack.use(await temporaryFolder());
+  const program = installIn(path);
+  const file = join(path, "evals.jsonl");
+  await pipeline(Readable.from(lines()), createWriteStream(file));
+  const provider = stack.use(await startFakeProvider());
+  const hub = stack.use(await startTestHub());
+  const code = await hub.createRoom();
+  stack.use(await joinTunnel(hub, code, { endpoint: provider.url, model: "fake-model" }));
+  const start = (args: readonly string[]) => {
+    const inRoom = [...args, "--room", `${hub.url}/rooms/${code}`];
+    const env = { XDG_STATE_HOME: path };
+    return startRoomhub(inRoom, env, "json", [process.execPath, program]);
+  };
+  const kept = stack.move();
+  const dispose = () => kept.disposeAsync();
+  return { file, batches: join(path, "batches"), provider, start, [Symbol.asyncDispose]: dispose };
+}
 
 /** @returns the installed program */
 function installIn(folder: string): string {
