@@ -134,7 +134,7 @@ const insideHub = {
   },
 } satisfies Record<string, AllowedInHub>;
 
-/** The page that watches a room: static files, which reach a hub as any program does. */
+/** The page that watches a room: static files, which reach a hub over its public API. */
 const monitorPage: Allowed = {
   packages: ["protocol", "client", "room-state"],
   thirdParty: ["preact", "uqr"],

@@ -145,7 +145,7 @@ export function endpointArgument(text: string): string {
 
 const rareHeading = "Rare options:";
 
-/** Leaves options out of `--help`, and adds `--help-all`, which lists them too. Shells complete them as any other. */
+/** Leaves options out of `--help`, and adds `--help-all`, which lists them too. Shells still complete them. */
 export function moveToHelpAll(command: RoomhubCommand, flags: readonly string[]): RoomhubCommand {
   for (const option of command.options) {
     if (flags.includes(option.flags)) option.helpGroup(rareHeading);

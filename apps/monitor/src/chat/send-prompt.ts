@@ -5,7 +5,7 @@ import type { AnswerListener, SendMessages } from "./chat.ts";
 /** The name under which requests of this page are counted in an open room. */
 const anyKey = "as-monitor";
 
-/** Sends conversations to a room as any client does. */
+/** Sends conversations to a room over its OpenAI API. */
 export function promptSender({
   hubUrl,
   room,

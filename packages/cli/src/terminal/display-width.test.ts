@@ -35,7 +35,7 @@ test.each([
   expect(displayWidth(cutTo(text, cells))).toBeLessThanOrEqual(cells);
 });
 
-test("text of ASCII alone is measured and cut as any other", () => {
+test("ASCII text is measured and cut like other text", () => {
   const beside = "安";
   assert(
     property(asciiText(), nat(12), (text, cells) => {
