@@ -1,12 +1,12 @@
 import type { SubscriberHandlers } from "../../tests/faults/programs/subscribers.ts";
 import { clean, costUs } from "../figures/cost.ts";
-import { median, medianInterval } from "../figures/spread.ts";
+import { nearOne } from "../figures/near-one.ts";
+import { median } from "../figures/spread.ts";
 import type { LoadResult } from "../load/load.ts";
 import { warmUp } from "../load/warm-up.ts";
 import { rotated } from "../measurements/interleave.ts";
 import { hubTarget, joinByTunnel, manyAtOnce, openRoom, startHub } from "../processes/hub.ts";
 import { BenchWorld } from "../processes/world.ts";
-import type { BenchFigure } from "../row.ts";
 import { startBenchCluster } from "./cluster-world.ts";
 import type { ClusterMeasurement } from "./hop.ts";
 
@@ -87,20 +87,10 @@ function outcomeOf({ home, alone }: Rounds): Awaited<ReturnType<ClusterMeasureme
   const costs = (results: readonly LoadResult[]) =>
     results.map((result) => costUs(result, "responses"));
   const [ofHome, ofAlone] = [costs(home), costs(alone)];
-  const ratios = ofHome.map((us, round) => us / (ofAlone[round] ?? Number.NaN));
-  const [from, to] = medianInterval(ratios);
-  const interval: BenchFigure[] = [
-    { what: "its 95 % interval, from", value: from, goal: 1, unit: "×" },
-    { what: "to", value: to, goal: 1.08, unit: "×" },
-  ];
   return {
-    figures: [
-      { what: "home / alone, median", value: median(ratios), goal: undefined, unit: "×" },
-      // A quick run has too few rounds for one.
-      ...(Number.isFinite(from) ? interval : []),
-    ],
+    figures: nearOne("home / alone", ofHome, ofAlone),
     seen: [
-      `home ${median(ofHome).toFixed(1)} µs, alone ${median(ofAlone).toFixed(1)} µs, ${ratios.length} rounds`,
+      `home ${median(ofHome).toFixed(1)} µs, alone ${median(ofAlone).toFixed(1)} µs, ${home.length} rounds`,
     ],
   };
 }

@@ -1,7 +1,8 @@
 import { addedMs, clean } from "../figures/cost.ts";
 import { median } from "../figures/spread.ts";
-import type { LoadResult, LoadSettings } from "../load/load.ts";
+import type { LoadResult } from "../load/load.ts";
 import { rotated } from "../measurements/interleave.ts";
+import type { Load } from "../measurements/loads.ts";
 import type { BenchWorld } from "../processes/world.ts";
 import type { BenchFigure } from "../row.ts";
 import type { BenchCluster } from "./cluster-world.ts";
@@ -14,7 +15,6 @@ export interface ClusterMeasurement {
   ): Promise<{ figures: BenchFigure[]; seen: string[] }>;
 }
 
-type Shape = Omit<LoadSettings, "target" | "pids">;
 type Side = "owner" | "hop";
 
 /** CPU time of both hubs per JSON request, beyond that of one. */
@@ -58,7 +58,7 @@ export const hopOfOne: ClusterMeasurement = {
 async function cpuOf(
   world: BenchWorld,
   cluster: BenchCluster,
-  shape: Shape,
+  shape: Load,
   per: "responses" | "tokens",
   goal: number,
 ): Promise<{ figures: BenchFigure[]; seen: string[] }> {
@@ -91,7 +91,7 @@ async function alternate(
   world: BenchWorld,
   { owner, targets }: BenchCluster,
   rounds: number,
-  settings: Shape,
+  settings: Load,
 ): Promise<Record<Side, LoadResult[]>> {
   const seen: Record<Side, LoadResult[]> = { owner: [], hop: [] };
   for (let round = 0; round < rounds; round++) {

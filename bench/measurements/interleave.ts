@@ -1,5 +1,6 @@
 import { clean } from "../figures/cost.ts";
-import type { LoadResult, LoadSettings } from "../load/load.ts";
+import type { LoadResult } from "../load/load.ts";
+import type { Load } from "./loads.ts";
 import { targetOf, type TargetName } from "../processes/targets.ts";
 import type { BenchWorld } from "../processes/world.ts";
 
@@ -14,7 +15,7 @@ export async function interleave<Name extends TargetName>(
   world: BenchWorld,
   names: readonly Name[],
   rounds: number,
-  settings: Omit<LoadSettings, "target" | "pids">,
+  settings: Load,
 ): Promise<Rounds<Name>> {
   const seen: Rounds<Name> = {};
   for (let round = 0; round < rounds; round++) {

@@ -1,6 +1,11 @@
 import { RoomhubClient } from "@roomhub/client";
 import { HEARTBEAT_INTERVAL_MS, type LimitName } from "@roomhub/protocol";
-import { type Child, type RoomhubChild, roomhubCommand } from "../../tests/faults/child.ts";
+import {
+  type Child,
+  type RoomhubChild,
+  type RoomhubCommand,
+  roomhubCommand,
+} from "../../tests/faults/child.ts";
 import type { ParticipantHandlers } from "../../tests/faults/programs/participants.ts";
 import { until } from "../../tests/support/waiting.ts";
 import type { Target } from "../load/target.ts";
@@ -12,6 +17,8 @@ export interface HubOpening {
   nodeOptions?: string | undefined;
   env?: Record<string, string> | undefined;
   flags?: readonly string[] | undefined;
+  /** what starts it; default: that of this checkout */
+  roomhub?: RoomhubCommand | undefined;
 }
 
 /** A hub as `roomhub serve` starts it, in a process of its own. */
@@ -37,6 +44,7 @@ export async function startHub(world: BenchWorld, opening: HubOpening = {}): Pro
       NODE_OPTIONS: `${lookingCloser ?? ""} ${opening.nodeOptions ?? ""}`.trim(),
       ...opening.env,
     },
+    roomhub: opening.roomhub,
     outputPath: world.newPath("hub.log"),
   });
   // A killed process writes no profile.
@@ -60,6 +68,8 @@ export interface JoinWish {
   /** of a model server of its own; default: that of all */
   provider?: string | undefined;
   endpoint?: string | undefined;
+  /** what starts it; default: that of this checkout */
+  roomhub?: RoomhubCommand | undefined;
 }
 
 /**
@@ -69,8 +79,9 @@ export async function joinByTunnel(
   world: BenchWorld,
   hubUrl: string,
   room: string,
-  { count, prefix, maxConcurrency, isQuiet = false, provider: name, endpoint }: JoinWish,
+  wish: JoinWish,
 ): Promise<Child> {
+  const { count, prefix, maxConcurrency, isQuiet = false, provider: name, endpoint } = wish;
   const url = endpoint ?? (await world.provider(name)).url;
   const ids = idsOf(prefix, count);
   const models =
@@ -79,7 +90,7 @@ export async function joinByTunnel(
       : ids.flatMap((_, index) => ["--model", String(index)]);
   const child = world.children.command(
     [
-      ...roomhubCommand,
+      ...(wish.roomhub ?? roomhubCommand),
       ...["join", room, "--hub", hubUrl, "--endpoint", url],
       ...["--nickname", prefix, ...models],
       ...(maxConcurrency === undefined ? [] : ["--max-concurrency", String(maxConcurrency)]),

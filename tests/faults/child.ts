@@ -1,5 +1,6 @@
 import { type ChildProcess, fork, spawn, type StdioOptions } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until, within } from "../support/waiting.ts";
 import { cpuMsOf, fdCountOf, rssBytesOf, startTimeOf } from "./proc.ts";
@@ -7,12 +8,19 @@ import type { Handlers } from "./programs/rpc.ts";
 
 const sourceCondition = "--conditions=@roomhub/source";
 /** What starts `roomhub`. */
-export const roomhubCommand = [
-  process.execPath,
-  sourceCondition,
-  "--disable-warning=ExperimentalWarning",
-  fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url)),
-] as const;
+export const roomhubCommand = roomhubCommandOf(fileURLToPath(new URL("../../", import.meta.url)));
+
+/** What starts `roomhub` of a checkout, whose packages must be installed. */
+export function roomhubCommandOf(checkout: string) {
+  return [
+    process.execPath,
+    sourceCondition,
+    "--disable-warning=ExperimentalWarning",
+    join(checkout, "packages/cli/src/bin.ts"),
+  ] as const;
+}
+
+export type RoomhubCommand = typeof roomhubCommand;
 
 /** A process of its own, ended by its pid. */
 export interface Child {
@@ -43,6 +51,8 @@ export interface RoomhubLaunch {
   env?: Record<string, string> | undefined;
   /** what runs it, such as `ip netns exec NAME`; must become it, not stay its parent */
   prefix?: readonly string[] | undefined;
+  /** what starts it; default: that of this checkout */
+  roomhub?: RoomhubCommand | undefined;
   outputPath: string;
 }
 
@@ -97,8 +107,14 @@ export class Children implements AsyncDisposable {
     return this.#keep(child);
   }
 
-  roomhub({ args, env = {}, prefix = [], outputPath }: RoomhubLaunch): RoomhubChild {
-    const [command, ...rest] = [...prefix, ...roomhubCommand, ...args, "--json"];
+  roomhub({
+    args,
+    env = {},
+    prefix = [],
+    roomhub = roomhubCommand,
+    outputPath,
+  }: RoomhubLaunch): RoomhubChild {
+    const [command, ...rest] = [...prefix, ...roomhub, ...args, "--json"];
     const started = this.command([command, ...rest], outputPath, env);
     const text = () => readFileSync(outputPath, "utf8");
     const find = (holds: (line: Record<string, unknown>) => boolean) =>
