@@ -18,6 +18,31 @@ describe("the error for a wrong URL names the right one", () => {
       "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
     ],
     [
+      "the v1 is doubled by a program that adds it",
+      "/rooms/ABC234/v1/v1/messages",
+      "(base URL: http://hub:5050/rooms/ABC234/v1, or http://hub:5050/rooms/ABC234/ for a program that adds v1 itself)",
+    ],
+    [
+      "the v1 is added without a slash",
+      "/rooms/ABC234/v1v1/chat/completions",
+      "or http://hub:5050/rooms/ABC234/ for a program that adds v1 itself)",
+    ],
+    [
+      "the v1 is added to the code of the room",
+      "/rooms/ABC234v1/chat/completions",
+      "or http://hub:5050/rooms/ABC234/ for a program that adds v1 itself)",
+    ],
+    [
+      "a file is uploaded",
+      "/rooms/ABC234/v1/files",
+      "roomhub batch serve --room http://hub:5050/rooms/ABC234",
+    ],
+    [
+      "a batch is looked up",
+      "/rooms/ABC234/v1/batches/batch_1",
+      "roomhub batch serve --room http://hub:5050/rooms/ABC234",
+    ],
+    [
       "the base URL already ended in the operation",
       "/rooms/ABC234/v1/chat/completions/chat/completions",
       "Use http://hub:5050/rooms/ABC234/v1/chat/completions",

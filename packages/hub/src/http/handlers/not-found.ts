@@ -5,8 +5,11 @@ const surfacePaths = [...SURFACES.map((surface) => surface.path), "models"];
 const surface = new RegExp(`(?<=/)(?:${surfacePaths.join("|")})(?=/|$)`, "g");
 /** The base URL is right, unless it ends in `v1` twice. */
 const belowBaseUrl = /^\/rooms\/[A-Za-z0-9]{6}\/v1\/(?!v1(?:\/|$))./;
-/** Quotes, spaces or a comma may be pasted along. */
-const roomInPath = /\/rooms\/[^/A-Za-z0-9]*([A-Za-z0-9]{6})[^/A-Za-z0-9]*(?=\/|$)/;
+/** Quotes, spaces or a comma may be pasted along, or a `v1` that a program adds. */
+const roomInPath = /\/rooms\/[^/A-Za-z0-9]*([A-Za-z0-9]{6})(?:v1)?[^/A-Za-z0-9]*(?=\/|$)/;
+/** The program adds `v1` to its base URL, as Anthropic's SDKs do; some add it without a slash. */
+const addedV1 = /\/v1\/?v1\/|\/rooms\/[A-Za-z0-9]{6}v1\//;
+const batches = /^\/(?:files|batches)(?=\/|$)/;
 
 /** Where the request came in, and the room it may have meant. */
 export interface AskedAt {
@@ -36,10 +39,16 @@ function rightUrl(path: string, { origin, onlyRoom }: AskedAt): string {
   if (code !== undefined && operation !== undefined) {
     const meant = `/rooms/${code}/v1/${operation}`;
     // The same as the requested path when something unknown follows the operation.
-    if (meant !== path)
-      return `Use ${origin}${encodeURI(meant)} (base URL: ${origin}/rooms/${code}/v1)`;
+    if (meant !== path) {
+      const base = `${origin}/rooms/${code}/`;
+      const forAdding = addedV1.test(path) ? `, or ${base} for a program that adds v1 itself` : "";
+      return `Use ${origin}${encodeURI(meant)} (base URL: ${base}v1${forAdding})`;
+    }
   }
   if (belowBaseUrl.test(path)) {
+    if (code !== undefined && batches.test(path.slice(`/rooms/${code}/v1`.length))) {
+      return `Files and batches have a base URL of their own: roomhub batch serve --room ${origin}/rooms/${code}`;
+    }
     return `A room relays ${surfacePaths.join(", ")}; send other requests to the model server itself`;
   }
   if (code !== undefined) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
