@@ -36,13 +36,14 @@ export class ServerKnowledge {
   readonly #declared: () => Readonly<Record<string, unknown>>;
   readonly #modes: () => SurfaceModes;
   readonly #onChange: () => void;
-  #program: ServerProgram | undefined;
+  /** undefined until it is recognised */
+  program: ServerProgram | undefined;
   #state: "not looked" | "looked" | "doubtful" = "not looked";
   #found: KnownCapabilities = {};
   #learned: KnownCapabilities = {};
   #reasoningSeen: ReasoningField | undefined;
   #reasoningLearned: AcceptedReasoning | undefined;
-  #reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
+  reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
 
   /**
    * @param declared - by the user; may change
@@ -57,11 +58,7 @@ export class ServerKnowledge {
     this.#declared = declared;
     this.#modes = modes;
     this.#onChange = onChange;
-    this.#reported = this.#compose();
-  }
-
-  get reported(): Readonly<ReportedCapabilities> {
-    return this.#reported;
+    this.reported = this.#compose();
   }
 
   native(name: CapabilityName): CapabilityValue {
@@ -78,7 +75,7 @@ export class ServerKnowledge {
     if (!this.mayTranslate(surface)) return "native";
     if (this.#modes()[surface] === "translated" || this.native(surface) === "unsupported")
       return "translated";
-    if (nonConformant[surface].has(this.#program)) return "translated";
+    if (nonConformant[surface].has(this.program)) return "translated";
     return this.#learned[surface] === "supported" ? "native" : "native-first";
   }
 
@@ -86,11 +83,6 @@ export class ServerKnowledge {
   mayTranslate(surface: TranslatedSurface): boolean {
     const isChosen = this.#modes()[surface] === "native";
     return !isChosen && this.native("chatCompletions") !== "unsupported";
-  }
-
-  /** undefined until it is recognised */
-  get program(): ServerProgram | undefined {
-    return this.#program;
   }
 
   /** A refusal says more than the field that the server uses in responses. undefined while neither is known */
@@ -121,12 +113,12 @@ export class ServerKnowledge {
   beginLook(program: ServerProgram | undefined): void {
     if (this.#state === "doubtful") this.#forget();
     this.#state = "looked";
-    this.#program = program ?? this.#program;
+    this.program = program ?? this.program;
   }
 
   find(found: KnownCapabilities, program: ServerProgram | undefined): void {
     this.#found = found;
-    this.#program = program;
+    this.program = program;
     this.#publish();
   }
 
@@ -184,8 +176,8 @@ export class ServerKnowledge {
 
   #publish(): void {
     const reported = this.#compose();
-    if (JSON.stringify(reported) === JSON.stringify(this.#reported)) return;
-    this.#reported = reported;
+    if (JSON.stringify(reported) === JSON.stringify(this.reported)) return;
+    this.reported = reported;
     this.#onChange();
   }
 
@@ -196,7 +188,7 @@ export class ServerKnowledge {
       const declaration = declared[name];
       const value = isDeclared(declaration) ? declaration : this.#served(name);
       // A reported value that no longer holds is reported as unknown.
-      const isReported = this.#reported[name] !== undefined;
+      const isReported = this.reported[name] !== undefined;
       if (value !== "unknown" || isReported) reported[name] = value;
     }
     return reported;

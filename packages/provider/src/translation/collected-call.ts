@@ -20,7 +20,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
   /** what is on its way to the provider now */
   protected current: ProviderCall | undefined;
   readonly #maxBodyBytes: number;
-  #body: Buffer[] = [];
+  protected body: Buffer[] = [];
   #bytes = 0;
   #isCollecting = true;
 
@@ -48,10 +48,6 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
     this.endBody();
   }
 
-  protected get body(): Buffer[] {
-    return this.#body;
-  }
-
   /** Too long to be translated. */
   protected get isBodyTooLong(): boolean {
     return this.#bytes > this.#maxBodyBytes;
@@ -59,7 +55,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
 
   /** The body is no longer needed; its length still counts. */
   protected clearBody(): void {
-    this.#body = [];
+    this.body = [];
   }
 
   /** Copied: the chunk may be a view into something larger. */
@@ -101,7 +97,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
       return undefined;
     }
     try {
-      const request = translate(Buffer.concat(this.#body));
+      const request = translate(Buffer.concat(this.body));
       this.clearBody();
       return request;
     } catch (error) {
@@ -139,7 +135,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
   }
 
   #add(chunk: Buffer): void {
-    this.#body.push(chunk);
+    this.body.push(chunk);
     this.#bytes += chunk.length;
   }
 }

@@ -22,11 +22,7 @@ export class CustomInput {
   #phase: "before" | "inside" | "after" | "other shape" = "before";
   /** not returned yet */
   #rest = "";
-  #text = "";
-
-  get text(): string {
-    return this.#text;
-  }
+  text = "";
 
   /** The closing quote has arrived. */
   get isWhole(): boolean {
@@ -66,7 +62,7 @@ export class CustomInput {
   }
 
   #known(text: string): string {
-    this.#text += text;
+    this.text += text;
     return text;
   }
 }
