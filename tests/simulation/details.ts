@@ -8,7 +8,9 @@ export function detailsOf({ plan, outcomes, watchers, hubs, agents }: History): 
       (outcome) => `client ${JSON.stringify({ ...outcome, text: outcome.text.length })}`,
     ),
     ...agents.flatMap(({ server }) =>
-      server.generations.map((one) => `server ${JSON.stringify(one)}`),
+      server.generations.map(
+        (one) => `server ${JSON.stringify({ ...one, prompt: one.prompt.length })}`,
+      ),
     ),
     ...watchers.flatMap(({ events }, index) =>
       events.map(({ atMs, bootId, number, type, data }) => {

@@ -499,7 +499,14 @@ export class History {
 /** Of what every model server can do. */
 const lateRequest: PlannedRequest = {
   ...{ tag: "", atMs: 0, client: 0, hub: 0, selector: "*", isStream: false },
-  ...{ tokens: 2, gapMs: 5, tokenBytes: 0, leavesAfterMs: undefined, isBatch: false },
+  ...{
+    tokens: 2,
+    gapMs: 5,
+    tokenBytes: 0,
+    promptBytes: 0,
+    leavesAfterMs: undefined,
+    isBatch: false,
+  },
 };
 
 const clusterSecret = Buffer.alloc(32, "simulation");

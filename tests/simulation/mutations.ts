@@ -143,4 +143,23 @@ export const mutations: readonly Mutation[] = [
     before: 'const homeOf = (epoch: number | undefined) => `${room} ${epoch ?? ""}`;',
     after: "const homeOf = (_epoch: number | undefined) => room;",
   },
+  {
+    name: "a slab is written again before its messages have left",
+    file: "packages/tunnel/src/wire/frame-writer.ts",
+    before: "if (this.slab.length >= bytes && this.#sink.isClear) return;",
+    after: "if (this.slab.length >= bytes) return;",
+  },
+  {
+    name: "an agent gives a request back before its socket has sent it",
+    file: "packages/participant/src/served-request.ts",
+    before: "const call = server.call({ method, path, headers, body, bodyBytes, client }, this);",
+    after:
+      "const call = server.call({ method, path, headers, body, bodyBytes, client }, this);\n    this.#collected.forEach(giveBack);",
+  },
+  {
+    name: "an agent keeps what its tunnel read and has given back",
+    file: "packages/participant/src/served-request.ts",
+    before: "this.#collected.push(Buffer.from(chunk));",
+    after: "this.#collected.push(chunk);",
+  },
 ];

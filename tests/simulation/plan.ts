@@ -14,6 +14,8 @@ export interface PlannedRequest {
   gapMs: number;
   /** of each token's text */
   tokenBytes: number;
+  /** of the request's text, at least */
+  promptBytes: number;
   /** the client leaves so long after it has sent the request; undefined: it stays */
   leavesAfterMs: number | undefined;
   /** It is of a batch: it has the last turn, and its client leaves after a while. */
@@ -125,6 +127,7 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
         tokens: 1 + below(oneOf(bounds.tokens)),
         gapMs: below(oneOf([2, 50, 400])),
         tokenBytes: 0,
+        promptBytes: 0,
         leavesAfterMs: random() < 0.15 ? below(bounds.leavesWithinMs) : undefined,
         isBatch: false,
       };
@@ -304,6 +307,12 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
       if (random() < 0.6) continue;
       request.isBatch = true;
       request.leavesAfterMs ??= 2_000 + below(bounds.loadMs[1]);
+    }
+  }
+  // Some requests are long: they are in the memory of each program on their way.
+  if (random() < 0.3) {
+    for (const request of requests) {
+      if (random() < 0.5) request.promptBytes = below(oneOf([20_000, 200_000]));
     }
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));

@@ -114,7 +114,8 @@ class Incoming extends Journal implements RequestBodyHandler {
 
   constructor(request: IncomingRequest) {
     super();
-    this.request = request;
+    // The message that it came with is valid until this returns.
+    this.request = { ...request, body: Buffer.from(request.body) };
     this.bytes = request.body.length;
   }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Mood } from "../plan.ts";
 
-/** What a client asks of a scripted model server, as the text of its only message. */
+/** What a client asks of a scripted model server, in the first line of its only message. */
 export interface Script {
   tag: string;
   tokens: number;
@@ -18,9 +18,18 @@ interface ChatRequest {
 export interface Generation {
   tag: string;
   server: string;
+  /** the text of the request */
+  prompt: string;
   beganMs: number;
   endedMs: number | undefined;
   end: "complete" | "cancelled" | "broken" | "running";
+}
+
+/** The text of a request for it. @param bytes - at least so many */
+export function promptOf({ tag, tokens, gapMs, tokenBytes }: Script, bytes: number): string {
+  let prompt = JSON.stringify({ tag, tokens, gapMs, tokenBytes });
+  for (let line = 0; prompt.length < bytes; line++) prompt += `\n${tag}.${line}`.padEnd(100, "-");
+  return prompt;
 }
 
 /** The text that a script leads to, wherever it is generated. */
@@ -92,10 +101,13 @@ export class ScriptedServer {
     // An agent finds out with an empty request which paths there are.
     if (message === undefined)
       return sendJson(response, 400, { error: { message: "no messages" } });
-    const script = JSON.parse(message.content) as Script;
+    const { content: prompt } = message;
+    const [line = ""] = prompt.split("\n", 1);
+    const script = JSON.parse(line) as Script;
     const generation: Generation = {
       tag: script.tag,
       server: this.name,
+      prompt,
       beganMs: this.#nowMs(),
       endedMs: undefined,
       end: "running",

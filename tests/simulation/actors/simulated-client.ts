@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import type { PlannedRequest } from "../plan.ts";
-import { type Script } from "./scripted-server.ts";
+import { promptOf } from "./scripted-server.ts";
 
 /** How a request ended for its client. */
 export interface Outcome {
@@ -25,9 +25,8 @@ export function sendPlanned(
   at: { host: string; port: number; room: string },
   nowMs: () => number,
 ): Outcome {
-  const { tag, tokens, gapMs, tokenBytes, isStream, selector: model, leavesAfterMs } = planned;
+  const { tag, isStream, selector: model, leavesAfterMs } = planned;
   const priority = planned.isBatch ? { "x-roomhub-priority": "batch" } : {};
-  const script: Script = { tag, tokens, gapMs, tokenBytes };
   const outcome: Outcome = {
     ...{ tag, isStream, end: "open", status: undefined, requestId: undefined, code: undefined },
     ...{ isClosed: false, text: "", sentMs: nowMs(), endedMs: undefined },
@@ -37,7 +36,7 @@ export function sendPlanned(
     outcome.end = end;
     outcome.endedMs = nowMs();
   };
-  const messages = [{ role: "user", content: JSON.stringify(script) }];
+  const messages = [{ role: "user", content: promptOf(planned, planned.promptBytes) }];
   const body = JSON.stringify({ model, messages, stream: isStream });
   const sent = request({
     ...{ host: at.host, port: at.port, method: "POST", agent: false },

@@ -1,4 +1,4 @@
-import { textOf } from "../actors/scripted-server.ts";
+import { promptOf, textOf } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
 
 /** A client has what the model server generated: all of it, or its beginning where the response ended early. */
@@ -19,5 +19,19 @@ export function bytesAreTheServers({ plan, outcomes, agents }: History): string[
       return [`${tag} is complete, and no model server completed it`];
     }
     return [];
+  });
+}
+
+/** A model server has the text of the request as its client sent it. Contract §4. */
+export function promptsAreTheClients({ plan, agents }: History): string[] {
+  const generations = agents.flatMap(({ server }) => server.generations);
+  return plan.requests.flatMap((planned) => {
+    const whole = promptOf(planned, planned.promptBytes);
+    return generations
+      .filter(({ tag, prompt }) => tag === planned.tag && prompt !== whole)
+      .map(
+        ({ tag, server, prompt }) =>
+          `${tag} at ${server} is not what its client sent: ${prompt.length} characters, of ${whole.length}`,
+      );
   });
 }

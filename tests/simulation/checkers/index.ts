@@ -2,7 +2,7 @@ import type { History } from "../history.ts";
 import { acknowledgedIsThere } from "./acknowledged.ts";
 import { anotherServes, silenceIsNoticed } from "./agents.ts";
 import { batchesComeLast, batchesLeaveSlots } from "./batches.ts";
-import { bytesAreTheServers } from "./bytes.ts";
+import { bytesAreTheServers, promptsAreTheClients } from "./bytes.ts";
 import { eventsInOneOrder } from "./events.ts";
 import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
@@ -14,6 +14,7 @@ import {
   nothingWaitsBesideAFreeSlot,
   whatIsServedIsWhole,
 } from "./service.ts";
+import { memoryStays } from "./memory.ts";
 import { noTunnelIsLost, tunnelsGoOn } from "./resume.ts";
 import { nothingSpins } from "./spinning.ts";
 import { slotsAreKept } from "./slots.ts";
@@ -22,6 +23,7 @@ import { slotsAreKept } from "./slots.ts";
 export const checkers: Readonly<Record<string, (history: History) => string[]>> = {
   "every request ends once": everyRequestEndsOnce,
   "bytes are the model server's": bytesAreTheServers,
+  "prompts are the client's": promptsAreTheClients,
   "events come in one order": eventsInOneOrder,
   "slots are kept": slotsAreKept,
   "what is served is whole": whatIsServedIsWhole,
@@ -40,6 +42,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "no tunnel is lost": noTunnelIsLost,
   "silence is noticed": silenceIsNoticed,
   "another one serves": anotherServes,
+  "memory stays until it has left": memoryStays,
   "nothing spins": nothingSpins,
   "nothing is thrown": nothingWasThrown,
 };

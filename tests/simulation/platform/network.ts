@@ -8,10 +8,15 @@ export interface Weather {
   mostMs: number;
   /** a write arrives in up to so many pieces, cut anywhere */
   mostPieces: number;
+  /** of the writes that a system with room for them reads late, from 0 to 1 */
+  lateRate: number;
 }
 
 /** What a sender may have on its way and unread at the other end. */
 const windowBytes = 64 * 1024;
+
+/** How late a system reads what a process has written, at most. */
+const lateMs = 2;
 
 /** A packet that is lost is sent again after this time: the network may have healed. */
 const resendMs = 200;
@@ -22,7 +27,9 @@ const dialMs = 20_000;
 /** The machines of a simulation and what connects them: a TCP whose timing, order and ends a seed decides. */
 export class Network {
   readonly scheduler: Scheduler;
-  weather: Weather = { leastMs: 0.05, mostMs: 1, mostPieces: 3 };
+  weather: Weather = { leastMs: 0.05, mostMs: 1, mostPieces: 3, lateRate: 0.25 };
+  /** what was changed, or given back, after it was written and before the system had read it */
+  readonly changedMemory: string[] = [];
   readonly #machines = new Map<string, Machine>();
   readonly #listeners = new Map<string, { server: Server; boot: number }>();
   /** all that ever listened */
@@ -186,6 +193,11 @@ export class Network {
     });
   }
 
+  /** What a socket had to send was not the same anymore when its system read it. */
+  noteChanged({ machine, remotePort }: SimulatedSocket, bytes: number): void {
+    this.changedMemory.push(`${bytes} bytes of ${machine.name} for port ${remotePort}`);
+  }
+
   opened(socket: SimulatedSocket): void {
     this.#open.add(socket);
   }
@@ -197,6 +209,16 @@ export class Network {
 
 function pairOf(one: Machine, other: Machine): string {
   return one.name < other.name ? `${one.name} ${other.name}` : `${other.name} ${one.name}`;
+}
+
+type Done = (error?: Error) => void;
+
+/** What a process has written: its system may read it until it calls back. */
+interface Lent {
+  parts: readonly Buffer[];
+  /** what they were */
+  written: Buffer;
+  done: Done;
 }
 
 interface Addresses {
@@ -232,7 +254,8 @@ export class SimulatedSocket extends Duplex {
   #isReading = false;
   /** sent and not read at the other end */
   #unreadBytes = 0;
-  #whenRead: (() => void) | undefined;
+  /** written, and still in the memory of the process */
+  #lent: Lent | undefined;
   /** what the other end has sent and has not arrived */
   readonly #underWay: (() => void)[] = [];
   #hasSentEnd = false;
@@ -267,28 +290,65 @@ export class SimulatedSocket extends Duplex {
     for (const task of this.#waiting.splice(0)) task();
   }
 
-  override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
-    if (this.connecting) {
-      this.#waiting.push(() => this._write(chunk, _encoding, done));
-      return;
-    }
+  override _write(chunk: Buffer, _encoding: string, done: Done): void {
+    this.#lend([chunk], done);
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: Done): void {
+    this.#lend(
+      chunks.map(({ chunk }) => chunk),
+      done,
+    );
+  }
+
+  /** As of a system: it reads the memory of the process at once where it has room, else late. */
+  #lend(parts: readonly Buffer[], done: Done): void {
+    this.#lent = { parts, written: Buffer.concat(parts), done };
+    if (this.connecting) this.#waiting.push(() => this.#takeLent());
+    else if (this.#isRoomFor(this.#lent) && !this.#isLate()) this.#takeLent();
+  }
+
+  #isRoomFor({ written }: Lent): boolean {
+    return this.#unreadBytes === 0 || this.#unreadBytes + written.length <= windowBytes;
+  }
+
+  #isLate(): boolean {
+    const { scheduler, weather } = this.#network;
+    if (scheduler.random() >= weather.lateRate) return false;
+    scheduler.schedule(this.machine, scheduler.random() * lateMs, "read late", () => {
+      this.#takeLent();
+    });
+    return true;
+  }
+
+  /** The system reads what was written, as it is now. */
+  #takeLent(): void {
+    if (this.#lent === undefined || this.destroyed || !this.#isRoomFor(this.#lent)) return;
+    const { parts, written, done } = this.#lent;
+    this.#lent = undefined;
+    // What was given back has no bytes anymore.
+    const bytes = Buffer.concat(parts.filter(({ length }) => length > 0));
+    if (!bytes.equals(written)) this.#network.noteChanged(this, written.length);
     this.#touch();
-    this.bytesWritten += chunk.length;
-    this.#unreadBytes += chunk.length;
-    const pieces =
-      1 + Math.floor(this.#network.scheduler.random() * this.#network.weather.mostPieces);
-    let rest = Buffer.from(chunk);
-    for (let left = pieces; left > 1 && rest.length > 1; left--) {
-      const at = 1 + Math.floor(this.#network.scheduler.random() * (rest.length - 1));
+    this.bytesWritten += bytes.length;
+    this.#unreadBytes += bytes.length;
+    this.#sendInPieces(bytes);
+    done();
+  }
+
+  #sendInPieces(bytes: Buffer): void {
+    const { scheduler, weather } = this.#network;
+    let rest = bytes;
+    for (let left = 1 + Math.floor(scheduler.random() * weather.mostPieces); left > 1; left--) {
+      if (rest.length < 2) break;
+      const at = 1 + Math.floor(scheduler.random() * (rest.length - 1));
       this.#send(rest.subarray(0, at));
       rest = rest.subarray(at);
     }
     this.#send(rest);
-    if (this.#unreadBytes <= windowBytes) done();
-    else this.#whenRead = done;
   }
 
-  override _final(done: (error?: Error) => void): void {
+  override _final(done: Done): void {
     if (this.connecting) {
       this.#waiting.push(() => this._final(done));
       return;
@@ -308,7 +368,7 @@ export class SimulatedSocket extends Duplex {
     this.#network.closed(this);
     if (this.#receivedBytes > 0 || error !== null) this.#sendReset();
     else this.#sendEnd();
-    this.#whenRead = undefined;
+    this.#lent = undefined;
     done(error);
   }
 
@@ -385,7 +445,11 @@ export class SimulatedSocket extends Duplex {
 
   #send(bytes: Buffer): void {
     const peer = this.#peer;
-    if (peer !== undefined) peer.#arrive(this, `${bytes.length} bytes`, () => peer.#onBytes(bytes));
+    if (peer === undefined) return;
+    // What a socket reads is memory of its own, which its reader may give back.
+    const own = Buffer.allocUnsafeSlow(bytes.length);
+    bytes.copy(own);
+    peer.#arrive(this, `${own.length} bytes`, () => peer.#onBytes(own));
   }
 
   #sendEnd(): void {
@@ -474,11 +538,7 @@ export class SimulatedSocket extends Duplex {
   /** The other end has read so much. */
   #wasRead(bytes: number): void {
     this.#unreadBytes -= bytes;
-    const done = this.#whenRead;
-    if (done === undefined || this.#unreadBytes > windowBytes) return;
-    this.#whenRead = undefined;
-    this.#network.scheduler.schedule(this.machine, 0.01, "window", () => {
-      if (!this.destroyed) done();
-    });
+    if (this.#lent === undefined || this.connecting || !this.#isRoomFor(this.#lent)) return;
+    this.#network.scheduler.schedule(this.machine, 0.01, "window", () => this.#takeLent());
   }
 }

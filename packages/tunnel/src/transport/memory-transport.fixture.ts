@@ -10,10 +10,13 @@ export interface MemoryTransport extends Transport {
   cut(): void;
 }
 
-/** Two connected ends; each delivers to the other in order, one message per turn of the event loop. */
-export function memoryTransportPair(): [MemoryTransport, MemoryTransport] {
-  const left = new MemoryEnd();
-  const right = new MemoryEnd();
+/**
+ * Two connected ends, of a hub and of an agent. Each delivers to the other in order, one message per turn of the event
+ * loop. As with `wsTransport`, a message at the agent's end is valid until its handler has returned.
+ */
+export function memoryTransportPair(): [hub: MemoryTransport, agent: MemoryTransport] {
+  const left = new MemoryEnd(false);
+  const right = new MemoryEnd(true);
   left.peer = right;
   right.peer = left;
   return [left, right];
@@ -27,6 +30,7 @@ type Parcel =
 
 class MemoryEnd implements MemoryTransport {
   peer: MemoryEnd | undefined;
+  readonly #isAgent: boolean;
   #listener: TransportListener | undefined;
   #outgoing: Parcel[] = [];
   #isStalled = false;
@@ -34,6 +38,10 @@ class MemoryEnd implements MemoryTransport {
   #isClosing = false;
   #isClosed = false;
   #bufferedBytes = 0;
+
+  constructor(isAgent: boolean) {
+    this.#isAgent = isAgent;
+  }
 
   get bufferedBytes(): number {
     return this.#bufferedBytes;
@@ -104,8 +112,7 @@ class MemoryEnd implements MemoryTransport {
     if (this.#isClosed) return;
     switch (parcel.kind) {
       case "message":
-        // A copy, as on a network: neither end sees the other change its buffers.
-        return this.#listener?.onMessage(Buffer.from(parcel.bytes));
+        return this.#read(parcel.bytes);
       case "ping":
         this.#post({ kind: "pong" });
         return this.#listener?.onLife(false);
@@ -115,6 +122,14 @@ class MemoryEnd implements MemoryTransport {
         this.#finish(parcel.code, parcel.reason);
         return from.#finish(parcel.code, parcel.reason);
     }
+  }
+
+  /** A copy, as on a network: neither end sees the other change its buffers. */
+  #read(bytes: Buffer): void {
+    const own = Buffer.allocUnsafeSlow(bytes.length);
+    bytes.copy(own);
+    this.#listener?.onMessage(own);
+    if (this.#isAgent) own.buffer.transfer(0);
   }
 
   #left(bytes: number): void {

@@ -31,6 +31,19 @@ test("messages arrive in order, then the close, on both ends once", async () => 
   expect(leftStory).toEqual(["close 4001 replaced"]);
 });
 
+test("a message at the agent's end is empty once its handler has returned, one at the hub's end may be kept", async () => {
+  const [hub, agent] = memoryTransportPair();
+  const kept: Record<string, Buffer> = {};
+  for (const [name, end] of Object.entries({ hub, agent })) {
+    end.listen({ onMessage: (message) => void (kept[name] = message), onLife() {}, onClose() {} });
+  }
+  const sent = Buffer.from("a");
+  hub.send(sent);
+  agent.send(sent);
+  await settle();
+  expect([String(kept["hub"]), kept["agent"]?.length, String(sent)]).toEqual(["a", 0, "a"]);
+});
+
 test("a stalled end sends no pong and holds its bytes until it resumes", async () => {
   const [left, right] = memoryTransportPair();
   const [leftStory, rightStory] = [record(left), record(right)];
