@@ -15,12 +15,6 @@ export const blindMutations: readonly Mutation[] = [
     after: "",
   },
   {
-    name: "blind: a slot that comes free while a queue is woken wakes nothing",
-    file: "packages/hub/src/inference/queue.ts",
-    before: "this.#isWakeWanted = true;",
-    after: "this.#isWakeWanted = !this.#isWaking;",
-  },
-  {
     name: "blind: a slot that runs at the home before is never freed",
     file: "packages/hub/src/operations/homes/slots-before.ts",
     before: "releaseSlot(participant, machine, holder, startedMs);",

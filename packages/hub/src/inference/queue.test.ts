@@ -1,4 +1,4 @@
-import { array, assert, constantFrom, integer, property, record } from "fast-check";
+import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Participant } from "../domain/participant.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
@@ -15,6 +15,8 @@ class Waiting implements QueueEntry {
   readonly #left: string[];
   readonly owned: readonly Participant[] = [];
   readonly isHolding = false;
+  /** called before it has left */
+  onLeft: ((participant: Participant) => void) | undefined;
   tries = 0;
 
   constructor(
@@ -38,6 +40,7 @@ class Waiting implements QueueEntry {
     if (free === undefined) return false;
     free.load.active++;
     this.#left.push(this.name);
+    this.onLeft?.(free);
     return true;
   }
 }
@@ -226,18 +229,20 @@ describe("a wake from inside", () => {
   });
 });
 
-test("whatever comes, goes and frees, no request waits while a candidate has capacity, and counts are true", () => {
+test("whatever comes, goes, fails and frees, no request waits while a candidate has capacity, and counts are true", () => {
   const step = record({
+    fails: boolean(),
+    isBatch: boolean(),
     kind: constantFrom("add" as const, "retry" as const, "remove" as const, "free" as const),
     client: constantFrom("x", "y", "z"),
     which: integer({ min: 0, max: 7 }),
   });
   assert(
     property(array(step, { maxLength: 60 }), (steps) => {
-      const { queue, left, busy, add } = bench(10);
+      const { queue, left, busy } = bench(10);
       const participants = [busy("a"), busy("b"), busy("c")];
       const waiting = new Set<Waiting>();
-      for (const [index, { kind, client, which }] of steps.entries()) {
+      for (const [index, { kind, client, which, fails, isBatch }] of steps.entries()) {
         const one = participants[which % 3] as Participant;
         const other = participants[(which >> 1) % 3] as Participant;
         if (kind === "free") {
@@ -247,15 +252,24 @@ test("whatever comes, goes and frees, no request waits while a candidate has cap
           const entry = [...waiting][which];
           if (entry !== undefined) queue.remove(entry);
           if (entry !== undefined) waiting.delete(entry);
-        } else if (kind === "retry" || queue.size < 10) {
-          waiting.add(add(String(index), client, [...new Set([one, other])], kind === "retry"));
+        } else if (kind === "retry" || !queue.isFullFor(isBatch)) {
+          const candidates = [...new Set([one, other])];
+          const entry = new Waiting(String(index), client, candidates, left, isBatch);
+          if (fails)
+            entry.onLeft = ({ load }) => {
+              load.active--;
+              queue.wake();
+            };
+          queue.add(entry, kind === "retry");
+          waiting.add(entry);
           queue.wake();
         }
         for (const entry of waiting) if (left.includes(entry.name)) waiting.delete(entry);
         expect(queue.size).toBe(waiting.size);
         for (const candidate of participants) {
           const mine = [...waiting].filter((entry) => entry.candidates.includes(candidate));
-          expect(candidate.load.queued).toBe(mine.length);
+          const { queued, batchQueued } = candidate.load;
+          expect(queued + batchQueued).toBe(mine.length);
           if (candidate.load.active < candidate.load.limit) expect(mine).toEqual([]);
         }
       }

@@ -40,7 +40,6 @@ export class RoomQueue {
   readonly #batch = new Lane();
   readonly #maxEntries: number;
   #isWaking = false;
-  #isWakeWanted = false;
 
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries;
@@ -126,24 +125,23 @@ export class RoomQueue {
     own.add(entry);
   }
 
-  /** Capacity may be free now. Dispatches waiting requests by their turns until none can start. */
+  /**
+   * Capacity may be free now. Dispatches waiting requests by their turns until none can start. The slot of an entry that fails
+   * as it leaves was free for those before it and is free for those after it: nothing has to be tried again.
+   */
   wake(): void {
-    this.#isWakeWanted = true;
-    // An entry that leaves may fail at once and free its slot, which calls this method again from inside.
+    // Such an entry calls this method again from inside.
     if (this.#isWaking) return;
     this.#isWaking = true;
     try {
-      while (this.#isWakeWanted) {
-        this.#isWakeWanted = false;
-        this.#wakeOnce(this.#interactive);
-        if (this.#batch.size > 0) this.#wakeOnce(this.#batch);
-      }
+      this.#wakeLane(this.#interactive);
+      if (this.#batch.size > 0) this.#wakeLane(this.#batch);
     } finally {
       this.#isWaking = false;
     }
   }
 
-  #wakeOnce({ turns, own }: Lane): void {
+  #wakeLane({ turns, own }: Lane): void {
     const stuck = new Set<string>();
     const goes = (entry: QueueEntry) => this.#goes(entry, own, stuck);
     const goesNow = (entry: QueueEntry) => !own.isDeferred(entry) && goes(entry);
