@@ -5,7 +5,7 @@ import { type Cell, DOCUMENT, renderTables } from "./table.ts";
 /** `npm run compat:table`: runs the matrix and writes its tables into the document. Failures fail it, and show there. */
 
 const vitest = await startVitest(["tests/compat/clients"], {
-  project: ["system"],
+  project: ["system", "slow"],
   watch: false,
   // Without the tests that compare the document with tables it does not have yet.
   testNamePattern: /^(?!.*is in docs)/,

@@ -3,13 +3,13 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateImage, generateSpeech, rerank, transcribe } from "ai";
 import { CohereClientV2 } from "cohere-ai";
-import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join as joinPath } from "node:path";
 import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { join, PATHS } from "../../support/hub/joining.ts";
 import { startTestHub } from "../../support/hub/start-test-hub.ts";
+import { missingInPython } from "../../support/programs/python.ts";
 import { runCommand } from "../../support/programs/run-command.ts";
 import { temporaryFolder } from "../../support/programs/temporary-folder.ts";
 import { PICTURE, RANKING, SOUND, startMediaServer } from "../../support/providers/media-server.ts";
@@ -148,21 +148,24 @@ describe.each(PATHS)("over %s", (path) => {
     expect(world.requests).toMatchObject([{ path: "/v2/rerank", model: "tiny-media" }]);
   });
 
-  test.skipIf(!hasPython)(`openai for Python transcribes and speaks${skipped}`, async () => {
-    const program = `
+  test.skipIf(missing !== undefined)(
+    `openai for Python transcribes and speaks${skipped}`,
+    async () => {
+      const program = `
 import sys, io, openai
 client = openai.OpenAI(base_url=sys.argv[1], api_key="any")
 said = client.audio.transcriptions.create(model="*", file=("a.wav", io.BytesIO(b"RIFF")))
 with client.audio.speech.with_streaming_response.create(model="*", voice="alloy", input="hello") as speech:
     print(said.text, len(speech.read()))
 `;
-    const { stdout } = await runCommand("python3", ["-c", program, world.baseUrl]);
-    expect(stdout.trim()).toBe(`hello there ${SOUND.length}`);
-  });
+      const { stdout } = await runCommand("python3", ["-c", program, world.baseUrl]);
+      expect(stdout.trim()).toBe(`hello there ${SOUND.length}`);
+    },
+  );
 });
 
-const hasPython = spawnSync("python3", ["-c", "import openai"]).status === 0;
-const skipped = hasPython ? "" : " (skipped: there is no module openai)";
+const missing = missingInPython("openai");
+const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 
 async function openRoom(path: (typeof PATHS)[number]) {
   await using stack = new AsyncDisposableStack();
