@@ -1,10 +1,12 @@
-import { llamaServerPath, whyNot } from "./binary.ts";
+import { llama, whisper } from "./binary.ts";
 
-/** Prints before the first test which server the tests use, or why they are skipped. */
+/** Prints before the first test which servers the tests use, or why they are skipped. */
 export function setup(): void {
-  const news =
-    whyNot === undefined
-      ? `with ${llamaServerPath}`
-      : `skipped: ${whyNot}. How to build a server: tests/real/README.md`;
-  process.stdout.write(`real: ${news}\n`);
+  for (const { path, whyNot } of [llama, whisper]) {
+    const news =
+      whyNot === undefined
+        ? `with ${path}`
+        : `skipped: ${whyNot}. How to get a server: tests/real/README.md`;
+    process.stdout.write(`real: ${news}\n`);
+  }
 }

@@ -1,3 +1,5 @@
+import { bytesOf, uint32 } from "./little-endian.ts";
+
 /** A value of a GGUF file's metadata, with its type where JavaScript has one for several. */
 export type GgufValue =
   | { kind: "string"; value: string }
@@ -73,20 +75,10 @@ function text(value: string): Buffer {
   return Buffer.concat([uint64(bytes.length), bytes]);
 }
 
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
 function uint64(value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(BigInt(value));
   return bytes;
-}
-
-function bytesOf(values: Float32Array | Int32Array): Buffer {
-  return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 
 function pad(bytes: Buffer): Buffer {
