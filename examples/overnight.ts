@@ -8,7 +8,8 @@ import OpenAI, { toFile } from "openai";
 const [model = "*", begun] = process.argv.slice(2);
 const pollMs = Number(process.env["POLL_MS"] ?? 30_000);
 
-const openai = new OpenAI();
+// `batch serve` may be stopped and started meanwhile.
+const openai = new OpenAI({ maxRetries: 20 });
 const sums = Array.from({ length: 100 }, (_, n) => ({ id: `sum-${n}`, a: n, b: (n * 37) % 100 }));
 
 function print(line: string): void {

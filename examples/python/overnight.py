@@ -32,7 +32,8 @@ def begin(client: OpenAI, model: str) -> str:
 
 
 def main(model: str = "*", begun: str | None = None) -> None:
-    client = OpenAI()
+    # `batch serve` may be stopped and started meanwhile.
+    client = OpenAI(max_retries=20)
     batch_id = begun or begin(client, model)
     print(f"batch {batch_id}", flush=True)
 

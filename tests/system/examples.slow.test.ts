@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createParticipant } from "@roomhub/participant";
 import { describe, expect, test } from "vitest";
@@ -175,11 +176,11 @@ test("embed-hub.ts runs a hub, sends it a request, and ends", async () => {
   expect(await run("embed-hub")).toBe("42\n");
 });
 
-const python = fileURLToPath(new URL("../../examples/python/overnight.py", import.meta.url));
+const python = readFileSync(new URL("../../examples/python/overnight.py", import.meta.url), "utf8");
 
 describe.each<[string, string | undefined, string, string[]]>([
   ["overnight.ts", undefined, process.execPath, argumentsFor("overnight", [])],
-  ["python/overnight.py", missingInPython("openai"), "python3", ["-B", python]],
+  ["python/overnight.py", missingInPython("openai"), "python3", ["-c", python]],
 ])("%s", (_name, missing, command, args) => {
   test.skipIf(missing !== undefined)(
     `runs a batch to its end, although what serves it is killed, and waits for one that was begun${missing === undefined ? "" : ` (skipped: ${missing})`}`,

@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { GuideLab } from "../../support/documents/guide-lab.ts";
+import { missingInPython } from "../../support/programs/python.ts";
 import { temporaryFolder } from "../../support/programs/temporary-folder.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
@@ -80,19 +81,42 @@ export const batch: readonly BlockPlan[] = [
   {
     begins: "npx roomhub batch serve",
     async follow(block, lab) {
-      await using folder = await temporaryFolder();
-      const line = inRoom(block, lab).replace("~/batches", join(folder.path, "batches"));
-      await using program = lab.start(`${line} --port 0`);
-      await program.says(/^OPENAI_API_KEY=/m);
-      const [, baseUrl = ""] = /^OPENAI_BASE_URL=(\S+)/m.exec(program.output) ?? [];
-      const [, key = ""] = /^OPENAI_API_KEY=(\S+)/m.exec(program.output) ?? [];
-      const headers = { authorization: `Bearer ${key}` };
-      const response = await fetch(`${baseUrl}/batches`, { headers });
+      await using served = await serve(block, lab);
+      const headers = { authorization: `Bearer ${served.key}` };
+      const response = await fetch(`${served.baseUrl}/batches`, { headers });
       expect(await response.json()).toMatchObject({ object: "list", data: [] });
     },
   },
   {
     begins: "from openai import OpenAI",
-    cannot: "tests of batch serve make its calls with the SDK for Node",
+    missing: missingInPython("openai"),
+    async follow(block, lab) {
+      await using file = await fileOfRequests();
+      await using served = await serve(
+        "npx roomhub batch serve --room ABC234 --dir ~/batches",
+        lab,
+      );
+      const access = `import os, time
+os.environ.update(OPENAI_BASE_URL="${served.baseUrl}", OPENAI_API_KEY="${served.key}")`;
+      const rest = `while batch.status != "completed":
+    time.sleep(0.1)
+    batch = client.batches.retrieve(batch.id)
+print(client.files.content(batch.output_file_id).text)`;
+      const printed = await python(lab, [access, file.there(block), rest].join("\n"));
+      expect(printed.match(/"custom_id":"q-[12]".*Hello!/g)).toHaveLength(2);
+    },
   },
 ];
+
+/** `batch serve` as the guide starts it, with what it prints. */
+async function serve(block: string, lab: GuideLab) {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await temporaryFolder());
+  const line = inRoom(block, lab).replace("~/batches", join(folder.path, "batches"));
+  const program = stack.use(lab.start(`${line} --port 0`));
+  await program.says(/^OPENAI_API_KEY=/m);
+  const [, baseUrl = ""] = /^OPENAI_BASE_URL=(\S+)/m.exec(program.output) ?? [];
+  const [, key = ""] = /^OPENAI_API_KEY=(\S+)/m.exec(program.output) ?? [];
+  const owned = stack.move();
+  return { baseUrl, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
