@@ -39,10 +39,8 @@ export class ResponseMeter {
   /** undefined for a response whose first byte counts */
   readonly #content: RegExp | undefined;
   readonly #isCounted: boolean;
-  /** Time of the first content, on the clock of {@link see}. Contract §5: a role alone or `response.created` does not count. */
-  contentMs: number | undefined;
-  /** Pieces of content in a stream so far, about one per token at most model servers; 0 when they are not counted. */
-  contentEvents = 0;
+  #contentMs: number | undefined;
+  #contentEvents = 0;
   #carried = "";
   #tail = noBytes;
   #length = 0;
@@ -57,10 +55,20 @@ export class ResponseMeter {
     this.#isCounted = isCounted;
   }
 
+  /** Time of the first content, on the clock of {@link see}. Contract §5: a role alone or `response.created` does not count. */
+  get contentMs(): number | undefined {
+    return this.#contentMs;
+  }
+
+  /** Pieces of content in a stream so far, about one per token at most model servers; 0 when they are not counted. */
+  get contentEvents(): number {
+    return this.#contentEvents;
+  }
+
   see(chunk: Buffer, time: TimeSource): void {
     if (this.#isCounted && this.#content !== undefined) this.#count(chunk, this.#content, time);
-    else if (this.contentMs === undefined && this.#hasContent(chunk))
-      this.contentMs = time.monotonicMs();
+    else if (this.#contentMs === undefined && this.#hasContent(chunk))
+      this.#contentMs = time.monotonicMs();
     this.#keep(chunk);
   }
 
@@ -86,10 +94,10 @@ export class ResponseMeter {
     const text = this.#carried + chunk.toString("latin1");
     let end = 0;
     while (content.test(text)) {
-      this.contentEvents++;
+      this.#contentEvents++;
       end = content.lastIndex;
     }
-    if (this.contentEvents > 0) this.contentMs ??= time.monotonicMs();
+    if (this.#contentEvents > 0) this.#contentMs ??= time.monotonicMs();
     this.#carried = text.slice(Math.max(end, text.length - carriedChars));
   }
 

@@ -37,7 +37,7 @@ export class ServedModel {
   readonly server: ModelServer;
   readonly #options: ServedModelOptions;
   readonly #watch: ProviderWatch;
-  name: string;
+  #name: string;
   /** the verdict as reported: a model that is followed is never reported as wrong */
   #reported: ReadinessVerdict;
   #isRenaming = false;
@@ -49,10 +49,10 @@ export class ServedModel {
   constructor(options: ServedModelOptions) {
     const { server, timing, world } = options;
     this.#options = options;
-    this.name = options.name;
+    this.#name = options.name;
     this.server = new ModelServer({
       ...server,
-      model: () => this.name,
+      model: () => this.#name,
       world,
       loadingMs: timing.loadingMs,
       looks: { readyMs: timing.providerCheckMs, downMs: timing.providerRecheckMs },
@@ -65,6 +65,10 @@ export class ServedModel {
     });
     this.#watch = new ProviderWatch(this.server, timing.probeTimeoutMs, world);
     this.#reported = this.server.readiness;
+  }
+
+  get name(): string {
+    return this.#name;
   }
 
   get status(): TunnelStatus {
@@ -138,8 +142,8 @@ export class ServedModel {
     try {
       await rename(name);
       if (this.#isStopped) return;
-      notify({ kind: "model-changed", from: this.name, to: name });
-      this.name = name;
+      notify({ kind: "model-changed", from: this.#name, to: name });
+      this.#name = name;
       // Causes a new verdict, in which this model is the right one.
       this.server.modelChanged();
     } catch {

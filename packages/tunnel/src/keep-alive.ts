@@ -131,14 +131,18 @@ const FALSE_ALARM_MS = 2_000;
  */
 export class LossWatch {
   readonly #longestMs: number;
-  pingIntervalMs: number;
+  #pingIntervalMs: number;
   #nowMs = 0;
   #givenUpMs: number | undefined;
 
   /** @param longestMs - the usual interval */
   constructor(longestMs: number) {
     this.#longestMs = longestMs;
-    this.pingIntervalMs = Math.min(SHORTEST_PING_MS, longestMs);
+    this.#pingIntervalMs = Math.min(SHORTEST_PING_MS, longestMs);
+  }
+
+  get pingIntervalMs(): number {
+    return this.#pingIntervalMs;
   }
 
   /** @param isGivenUp - this tick gave the connection up, because it was silent */
@@ -151,7 +155,7 @@ export class LossWatch {
     if (this.#givenUpMs === undefined) return;
     const isFalseAlarm = this.#nowMs - this.#givenUpMs < FALSE_ALARM_MS;
     this.#givenUpMs = undefined;
-    const intervalMs = isFalseAlarm ? 2 * this.pingIntervalMs : SHORTEST_PING_MS;
-    this.pingIntervalMs = Math.min(intervalMs, this.#longestMs);
+    const intervalMs = isFalseAlarm ? 2 * this.#pingIntervalMs : SHORTEST_PING_MS;
+    this.#pingIntervalMs = Math.min(intervalMs, this.#longestMs);
   }
 }

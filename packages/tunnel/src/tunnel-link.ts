@@ -77,8 +77,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   #state: LinkState;
   #hello: Hello;
   #hasSentHello = false;
-  /** Undefined until the HELLO of the other end is received. */
-  remoteHello: Hello | undefined;
+  #remoteHello: Hello | undefined;
   #isLeaving = false;
   #isOtherLeaving = false;
   #firstTickMs: number | undefined;
@@ -123,6 +122,11 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   /** The connection is lost, and the session waits to be resumed over another one. */
   get isInterrupted(): boolean {
     return this.#state.kind === "interrupted";
+  }
+
+  /** Undefined until the HELLO of the other end is received. */
+  get remoteHello(): Hello | undefined {
+    return this.#remoteHello;
   }
 
   /** Either end has sent GOAWAY: running streams continue, no new ones start. */
@@ -182,7 +186,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
     this.#firstTickMs ??= nowMs;
     this.streams.tick();
     this.writer.releaseWhenIdle();
-    if (this.remoteHello === undefined) {
+    if (this.#remoteHello === undefined) {
       if (nowMs - this.#firstTickMs >= HELLO_TIMEOUT_MS)
         this.close(CLOSE_CODES.protocolError, "no HELLO in time");
       return;
@@ -271,7 +275,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
 
   onMessage(message: Buffer): void {
     if (!this.isOpen) return;
-    const isGreeting = this.remoteHello === undefined;
+    const isGreeting = this.#remoteHello === undefined;
     this.#noteLife(!isGreeting);
     try {
       decodeFrames(message, this);
@@ -296,7 +300,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   onFrame(type: FrameType, streamId: number, payload: Buffer): void {
     // An earlier frame of the same message may have closed the tunnel.
     if (!this.isOpen) return;
-    if (this.remoteHello === undefined) return this.#acceptHello(type, payload);
+    if (this.#remoteHello === undefined) return this.#acceptHello(type, payload);
     switch (type) {
       case FRAME_TYPES.hello:
         throw outOfPlace(type, "sent twice");
@@ -317,7 +321,7 @@ export class TunnelLink<Stream extends TunnelStream> implements TransportListene
   #acceptHello(type: FrameType, payload: Buffer): void {
     if (type !== FRAME_TYPES.hello) throw outOfPlace(type, "before HELLO");
     const hello = decodeHello(payload);
-    this.remoteHello = hello;
+    this.#remoteHello = hello;
     // Not guarded: an offer to resume may be the other end's fault.
     this.#owner.onHello(hello);
   }

@@ -15,7 +15,7 @@ export class HopPool {
   readonly #sockets = new Set<Socket>();
   /** the last one that was used at the end */
   readonly #idle: PooledSocket[] = [];
-  isCut = false;
+  #isCut = false;
 
   /**
    * @param open - opens a connection, or says why not
@@ -26,6 +26,10 @@ export class HopPool {
     this.#world = world;
     this.turnEnd = new TurnEnd(world);
     this.#idleMs = idleMs;
+  }
+
+  get isCut(): boolean {
+    return this.#isCut;
   }
 
   /** An idle one. */
@@ -41,7 +45,7 @@ export class HopPool {
     const socket = await this.#open();
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket));
-    if (!this.isCut) return socket;
+    if (!this.#isCut) return socket;
     socket.destroy();
     throw new Error("the hub is not there any more");
   }
@@ -59,7 +63,7 @@ export class HopPool {
 
   /** The response to its request is whole. */
   keep(socket: PooledSocket): void {
-    if (this.isCut || this.#idle.length === maxIdle) return socket.destroy();
+    if (this.#isCut || this.#idle.length === maxIdle) return socket.destroy();
     socket.rest(this.#world.monotonicMs());
     this.#idle.push(socket);
   }
@@ -75,7 +79,7 @@ export class HopPool {
 
   /** Cuts all of them, for good. */
   destroy(): void {
-    this.isCut = true;
+    this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();
   }
 }

@@ -176,8 +176,7 @@ export class MadeOnce<T> {
   readonly #make: () => Promise<T>;
   readonly #maxWaitMs: number;
   #making: Promise<T> | undefined;
-  /** undefined until it is made */
-  made: T | undefined;
+  #made: T | undefined;
 
   /**
    * @param what - for errors: `The program`
@@ -195,9 +194,14 @@ export class MadeOnce<T> {
     this.#maxWaitMs = maxWaitMs;
   }
 
+  /** undefined until it is made */
+  get made(): T | undefined {
+    return this.#made;
+  }
+
   /** @throws HubError `handout_unavailable` */
   async get(): Promise<T> {
-    if (this.made !== undefined) return this.made;
+    if (this.#made !== undefined) return this.#made;
     this.#making ??= this.#start();
     const over = new AbortController();
     const late = pause(this.#world, this.#maxWaitMs, over.signal);
@@ -212,8 +216,8 @@ export class MadeOnce<T> {
 
   async #start(): Promise<T> {
     try {
-      this.made = await this.#make();
-      return this.made;
+      this.#made = await this.#make();
+      return this.#made;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw this.#unavailable(`could not be built: ${reason}`, error);

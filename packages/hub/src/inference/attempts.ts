@@ -45,8 +45,7 @@ export class Attempts implements AttemptListener {
   readonly #deps: DispatchDeps;
   readonly #call: InferenceCall;
   readonly #routing: Routing;
-  /** attempts made so far, as the client counts them */
-  count = 0;
+  #count = 0;
   /** the attempt that runs, or ran last; undefined between two */
   #current: Attempt | undefined;
   #served: ServedBy | undefined;
@@ -59,8 +58,7 @@ export class Attempts implements AttemptListener {
   #refusalInStream: string | undefined;
   #mayRemember: boolean;
   #progress: RequestProgress | undefined;
-  /** how often an interrupted tunnel resumed during the request */
-  resumes = 0;
+  #resumes = 0;
 
   constructor(
     request: AttemptedRequest,
@@ -81,6 +79,11 @@ export class Attempts implements AttemptListener {
   /** One function for all attempts. */
   readonly #firstEvent = (data: string | undefined) => this.#seeFirstEvent(data);
 
+  /** attempts made so far, as the client counts them */
+  get count(): number {
+    return this.#count;
+  }
+
   /** the participant of the attempt that runs, or ran last; undefined between two */
   get participant(): Participant | undefined {
     return this.#current?.participant;
@@ -89,6 +92,11 @@ export class Attempts implements AttemptListener {
   /** the participant that loads its model for the attempt that runs; undefined when none does */
   get loading(): Participant | undefined {
     return this.#current?.loadsModel === true ? this.#current.participant : undefined;
+  }
+
+  /** how often an interrupted tunnel resumed during the request */
+  get resumes(): number {
+    return this.#resumes;
   }
 
   /** No buffer of the request's body is read any more. */
@@ -101,7 +109,7 @@ export class Attempts implements AttemptListener {
   /** The next attempt begins. @throws HubError when its path is closed: the first failure, where there was one */
   next(participant: Participant): Upstream {
     const upstream = this.#upstreamFor(participant);
-    this.count++;
+    this.#count++;
     return upstream;
   }
 
@@ -229,7 +237,7 @@ export class Attempts implements AttemptListener {
 
   /** The request is longer than the context. @returns whether it can go to a participant with a larger one */
   #contextRefused(attempt: Attempt, refusal: ContextRefusal): boolean {
-    return this.#routing.noteContextRefusal(attempt, this.count, refusal);
+    return this.#routing.noteContextRefusal(attempt, this.#count, refusal);
   }
 
   #contextFailed(attempt: Attempt, status: number, text: string): void {
@@ -243,7 +251,7 @@ export class Attempts implements AttemptListener {
   }
 
   attemptResumed(attempt: Attempt): void {
-    if (this.#isCurrent(attempt)) this.resumes++;
+    if (this.#isCurrent(attempt)) this.#resumes++;
   }
 
   attemptEnd(attempt: Attempt): void {
@@ -297,13 +305,13 @@ export class Attempts implements AttemptListener {
     if (refusal === "busy" && this.#maySendAgain(attempt)) {
       // The agent has not passed the request on, so this was no attempt.
       this.#deps.participantOverloaded(participant, this.#deps.nowMs() + busyMs);
-      this.count--;
+      this.#count--;
       return this.#request.retry();
     }
     const mayWait = refusal === "batch" && this.#maySendAgain(attempt);
     if (mayWait && noteBatchTokensSpent(participant.load)) {
       // The agent has not passed the request on; it waits, or goes elsewhere.
-      this.count--;
+      this.#count--;
       return this.#request.retry();
     }
     if (refusal === "budget" || refusal === "person" || refusal === "batch") {
@@ -349,7 +357,7 @@ export class Attempts implements AttemptListener {
   /** Whether the request can go to another participant at once. */
   #isAnotherReady(attempt: Attempt, cause: FailureCause): boolean {
     if (this.#call.client.isHeadWritten || !this.#maySendAgain(attempt)) return false;
-    return this.#routing.isAnotherReady(attempt, cause, this.count);
+    return this.#routing.isAnotherReady(attempt, cause, this.#count);
   }
 
   /** Whether the request's body is here. @param code - of the failure */
@@ -368,7 +376,7 @@ export class Attempts implements AttemptListener {
     const hasWaited = cause === "context" || this.delivery.hasOnlyWaited;
     const isPromised = this.#call.client.isHeadWritten && !hasWaited;
     const isPossible = !isPromised && this.#maySendAgain(attempt, error.code);
-    if (!isPossible || !this.#routing.mayTryAgain(attempt, cause, this.count))
+    if (!isPossible || !this.#routing.mayTryAgain(attempt, cause, this.#count))
       return this.#request.fail(error);
     if (cause === "busy") return this.#request.fail(this.#firstFailureOr(attempt, error));
     const { participant } = attempt;

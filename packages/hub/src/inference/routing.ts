@@ -75,8 +75,7 @@ export class Routing implements SelectionQuery {
   #place = 0;
   /** attempts refused for a budget or by a loading server, which the limit does not count */
   #uncounted = 0;
-  /** undefined until an attempt has failed without ending the request */
-  firstFailure: FirstFailure | undefined;
+  #firstFailure: FirstFailure | undefined;
   /** The context of a participant was too small for the request: only a larger one may do. */
   #isTooLong = false;
 
@@ -101,6 +100,11 @@ export class Routing implements SelectionQuery {
     this.demand = new RequestDemand(request, permits);
   }
 
+  /** undefined until an attempt has failed without ending the request */
+  get firstFailure(): FirstFailure | undefined {
+    return this.#firstFailure;
+  }
+
   /** the pattern of the alias that the request matched on arrival; undefined when it matched none */
   get alias(): string | undefined {
     return this.#field.alias;
@@ -112,7 +116,7 @@ export class Routing implements SelectionQuery {
    * @param requestId - its key when it has no key in common with others
    */
   selectionKey(requestId: string): string {
-    if (this.firstFailure !== undefined || isTight(this.#room, this)) return requestId;
+    if (this.#firstFailure !== undefined || isTight(this.#room, this)) return requestId;
     if (this.only !== undefined) return `pinned ${this.only.key}`;
     const { selectionKey } = this.#request;
     const { uses, requires, models } = this.demand;
@@ -227,7 +231,7 @@ export class Routing implements SelectionQuery {
 
   /** The error when no participant can serve the request: after a failed attempt, that failure. */
   refusal(refused: Extract<Selection, { kind: "refused" }>): HubError {
-    if (this.firstFailure !== undefined) return this.firstFailure.error;
+    if (this.#firstFailure !== undefined) return this.#firstFailure.error;
     const { code, message, hint, refusals, retryAfterMs } = refused;
     const refusal = new HubError(code, message, {
       hint,
@@ -328,11 +332,11 @@ export class Routing implements SelectionQuery {
 
   /** The provider's headers about when to retry, when `error` is the first failure. */
   hintsOf(error: HubError): HeaderMap | undefined {
-    return error === this.firstFailure?.error ? this.firstFailure.hints : undefined;
+    return error === this.#firstFailure?.error ? this.#firstFailure.hints : undefined;
   }
 
   noteFailure(failure: FirstFailure): void {
-    this.firstFailure ??= failure;
+    this.#firstFailure ??= failure;
   }
 }
 

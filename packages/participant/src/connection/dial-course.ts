@@ -27,17 +27,21 @@ const maxRedirects = 5;
 /** Where one dial goes: to the address that it was given, to the hub that a 421 names, and back. */
 export class DialCourse {
   readonly #options: DialCourseOptions;
-  stop: DialStop;
+  #stop: DialStop;
   #redirects = 0;
 
   constructor(options: DialCourseOptions) {
     this.#options = options;
-    this.stop = options.resumesAt ?? { url: options.url, isPiped: false };
+    this.#stop = options.resumesAt ?? { url: options.url, isPiped: false };
+  }
+
+  get stop(): DialStop {
+    return this.#stop;
   }
 
   /** Another address than the one that it was given. */
   get isElsewhere(): boolean {
-    return this.stop.url.href !== this.#options.url.href;
+    return this.#stop.url.href !== this.#options.url.href;
   }
 
   /** @returns undefined for a response that leads nowhere else */
@@ -46,14 +50,14 @@ export class DialCourse {
     if (elsewhere === undefined) return undefined;
     const { known, fence } = this.#options;
     const behind = fence.refusalOf(elsewhere.homeEpoch);
-    if (this.stop.isPiped) return undefined;
+    if (this.#stop.isPiped) return undefined;
     const url = known(elsewhere.tunnel);
     const redirects = this.#redirects;
     this.#redirects += 1;
     // A session stays at its hub, whichever is the home.
     const isSession = elsewhere.error?.code !== "home_elsewhere";
     if (behind !== undefined && !isSession) return { kind: "behind", reason: behind };
-    const leadsOn = url !== undefined && url.href !== this.stop.url.href;
+    const leadsOn = url !== undefined && url.href !== this.#stop.url.href;
     if (leadsOn && redirects < (isSession ? 1 : maxRedirects)) {
       return this.#go({ url, isPiped: false });
     }
@@ -64,12 +68,12 @@ export class DialCourse {
   goBack(): DialStop | undefined {
     const { url, fence } = this.#options;
     if (!this.isElsewhere || fence.highest === 0) return undefined;
-    this.stop = { url, isPiped: true };
-    return this.stop;
+    this.#stop = { url, isPiped: true };
+    return this.#stop;
   }
 
   #go(stop: DialStop): Redirect {
-    this.stop = stop;
+    this.#stop = stop;
     return { kind: "stop", stop };
   }
 }

@@ -29,8 +29,7 @@ export class Registration {
   #token: string | undefined;
   #tunnelUrl: URL | undefined;
   #isInCluster = false;
-  /** The session of a tunnel from before the last join can still be resumed. */
-  keepsSession = false;
+  #keepsSession = false;
 
   /** @throws InvalidHubUrlError */
   constructor(settings: Settings) {
@@ -65,6 +64,11 @@ export class Registration {
     return tunnelUrlAt(this.#hubUrl, room, joinRequest.id);
   }
 
+  /** The session of a tunnel from before the last join can still be resumed. */
+  get keepsSession(): boolean {
+    return this.#keepsSession;
+  }
+
   /** Where another hub of the cluster has this participant's tunnel; undefined for a place that is not one of them. */
   tunnelAt(announced: TunnelAddress): URL | undefined {
     return this.#hubs.tunnelUrl(announced);
@@ -97,7 +101,7 @@ export class Registration {
     if (pinText(hubUrl) !== undefined && tunnelUrl.protocol !== "wss:")
       throw new Error(`the hub has a pin, and announced a tunnel without TLS: ${tunnelUrl.origin}`);
     const leadsToSession = this.hasHome || tunnelUrl.href === this.#tunnelUrl?.href;
-    this.keepsSession = token === this.#token && leadsToSession;
+    this.#keepsSession = token === this.#token && leadsToSession;
     this.#token = token;
     this.#tunnelUrl = tunnelUrl;
     this.#isInCluster = joined.hubs !== undefined || this.hasHome;

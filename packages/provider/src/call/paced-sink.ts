@@ -13,7 +13,7 @@ export class PacedSink {
   #isBehind = false;
   #hasEnded = false;
   /** nothing more is called but `onClosed` */
-  isOver = false;
+  #isOver = false;
   #isReleased = false;
   #isClosed = false;
 
@@ -21,13 +21,17 @@ export class PacedSink {
     this.#sink = sink;
   }
 
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   head(head: ResponseHead): void {
-    if (!this.isOver) this.#sink.onHead(head);
+    if (!this.#isOver) this.#sink.onHead(head);
   }
 
   /** @returns false when the source should wait for `resume()` */
   data(bytes: Buffer): boolean {
-    if (this.isOver || bytes.length === 0) return !this.#isBehind;
+    if (this.#isOver || bytes.length === 0) return !this.#isBehind;
     if (this.#isBehind) this.#waiting.push(bytes);
     else this.#isBehind = !this.#sink.onData(bytes);
     return !this.#isBehind;
@@ -40,8 +44,8 @@ export class PacedSink {
 
   /** What waits is dropped, as it is when a socket breaks. */
   fail(failure: ProviderFailure): void {
-    if (this.isOver) return;
-    this.isOver = true;
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.#waiting = [];
     this.#sink.onFailure(failure);
     this.#closeWhenReleased();
@@ -49,7 +53,7 @@ export class PacedSink {
 
   /** The sink takes bytes again. @returns whether the source may continue */
   resume(): boolean {
-    if (this.isOver) return true;
+    if (this.#isOver) return true;
     this.#isBehind = false;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -60,7 +64,7 @@ export class PacedSink {
 
   /** The response is no longer needed. */
   discard(): void {
-    this.isOver = true;
+    this.#isOver = true;
     this.#waiting = [];
     this.#closeWhenReleased();
   }
@@ -72,14 +76,14 @@ export class PacedSink {
   }
 
   #endWhenTaken(): void {
-    if (!this.#hasEnded || this.isOver || this.#isBehind) return;
-    this.isOver = true;
+    if (!this.#hasEnded || this.#isOver || this.#isBehind) return;
+    this.#isOver = true;
     this.#sink.onEnd();
     this.#closeWhenReleased();
   }
 
   #closeWhenReleased(): void {
-    if (!this.isOver || !this.#isReleased || this.#isClosed) return;
+    if (!this.#isOver || !this.#isReleased || this.#isClosed) return;
     this.#isClosed = true;
     this.#sink.onClosed();
   }

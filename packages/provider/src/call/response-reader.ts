@@ -47,8 +47,7 @@ export class ResponseReader {
   #leftBytes = 0;
   #trailerBytes = 0;
   readonly #trailers: string[] = [];
-  /** The server keeps the connection for another request. */
-  isKept = false;
+  #isKept = false;
 
   /** @param hasNoBody - whatever the head says: the response to a HEAD request */
   constructor(parts: ResponseParts, heads: ResponseHeads, hasNoBody: boolean) {
@@ -59,6 +58,11 @@ export class ResponseReader {
 
   get isWhole(): boolean {
     return this.#state === "whole";
+  }
+
+  /** The server keeps the connection for another request. */
+  get isKept(): boolean {
+    return this.#isKept;
   }
 
   /**
@@ -125,7 +129,7 @@ export class ResponseReader {
   #begin(head: ParsedHead): void {
     const { status, length } = head;
     if (status < 200) return this.#parts.onInformation(status);
-    this.isKept = head.isKept && length !== "until-close";
+    this.#isKept = head.isKept && length !== "until-close";
     this.#parts.onHead(head);
     if (this.#hasNoBody || status === 204 || status === 304) this.#state = "whole";
     else if (length === "chunked") this.#state = "chunk-size";

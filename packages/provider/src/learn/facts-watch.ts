@@ -60,10 +60,14 @@ export class FactsWatch {
   /** names of the model in its server's list */
   #aliases: readonly string[] = [];
   #answersAs: string | undefined;
-  known = nothing;
+  #known = nothing;
 
   constructor(options: FactsWatchOptions) {
     this.#options = options;
+  }
+
+  get known(): KnownFacts {
+    return this.#known;
   }
 
   /**
@@ -152,8 +156,8 @@ export class FactsWatch {
 
   #publish(): void {
     const known = this.#compose();
-    if (JSON.stringify(known) === JSON.stringify(this.known)) return;
-    this.known = known;
+    if (JSON.stringify(known) === JSON.stringify(this.#known)) return;
+    this.#known = known;
     this.#options.onChange(known);
   }
 }

@@ -36,14 +36,13 @@ export class ServerKnowledge {
   readonly #declared: () => Readonly<Record<string, unknown>>;
   readonly #modes: () => SurfaceModes;
   readonly #onChange: () => void;
-  /** undefined until it is recognised */
-  program: ServerProgram | undefined;
+  #program: ServerProgram | undefined;
   #state: "not looked" | "looked" | "doubtful" = "not looked";
   #found: KnownCapabilities = {};
   #learned: KnownCapabilities = {};
   #reasoningSeen: ReasoningField | undefined;
   #reasoningLearned: AcceptedReasoning | undefined;
-  reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
+  #reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
 
   /**
    * @param declared - by the user; may change
@@ -58,7 +57,11 @@ export class ServerKnowledge {
     this.#declared = declared;
     this.#modes = modes;
     this.#onChange = onChange;
-    this.reported = this.#compose();
+    this.#reported = this.#compose();
+  }
+
+  get reported(): Readonly<ReportedCapabilities> {
+    return this.#reported;
   }
 
   native(name: CapabilityName): CapabilityValue {
@@ -75,7 +78,7 @@ export class ServerKnowledge {
     if (!this.mayTranslate(surface)) return "native";
     if (this.#modes()[surface] === "translated" || this.native(surface) === "unsupported")
       return "translated";
-    if (nonConformant[surface].has(this.program)) return "translated";
+    if (nonConformant[surface].has(this.#program)) return "translated";
     return this.#learned[surface] === "supported" ? "native" : "native-first";
   }
 
@@ -83,6 +86,11 @@ export class ServerKnowledge {
   mayTranslate(surface: TranslatedSurface): boolean {
     const isChosen = this.#modes()[surface] === "native";
     return !isChosen && this.native("chatCompletions") !== "unsupported";
+  }
+
+  /** undefined until it is recognised */
+  get program(): ServerProgram | undefined {
+    return this.#program;
   }
 
   /** A refusal says more than the field that the server uses in responses. undefined while neither is known */
@@ -113,12 +121,12 @@ export class ServerKnowledge {
   beginLook(program: ServerProgram | undefined): void {
     if (this.#state === "doubtful") this.#forget();
     this.#state = "looked";
-    this.program = program ?? this.program;
+    this.#program = program ?? this.#program;
   }
 
   find(found: KnownCapabilities, program: ServerProgram | undefined): void {
     this.#found = found;
-    this.program = program;
+    this.#program = program;
     this.#publish();
   }
 
@@ -176,8 +184,8 @@ export class ServerKnowledge {
 
   #publish(): void {
     const reported = this.#compose();
-    if (JSON.stringify(reported) === JSON.stringify(this.reported)) return;
-    this.reported = reported;
+    if (JSON.stringify(reported) === JSON.stringify(this.#reported)) return;
+    this.#reported = reported;
     this.#onChange();
   }
 
@@ -188,7 +196,7 @@ export class ServerKnowledge {
       const declaration = declared[name];
       const value = isDeclared(declaration) ? declaration : this.#served(name);
       // A reported value that no longer holds is reported as unknown.
-      const isReported = this.reported[name] !== undefined;
+      const isReported = this.#reported[name] !== undefined;
       if (value !== "unknown" || isReported) reported[name] = value;
     }
     return reported;

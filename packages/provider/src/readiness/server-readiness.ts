@@ -384,8 +384,12 @@ class CredentialDoubt {
   #lastMs = 0;
   #firstClient = "";
   #areFromOneClient = true;
+  #status: number | undefined;
+
   /** of the last refusal, if any */
-  status: number | undefined;
+  get status(): number | undefined {
+    return this.#status;
+  }
 
   get isProven(): boolean {
     const isLong = this.#lastMs - this.#firstMs >= enoughMs;
@@ -401,12 +405,12 @@ class CredentialDoubt {
     this.#count++;
     this.#lastMs = nowMs;
     this.#areFromOneClient &&= client === this.#firstClient;
-    this.status = status;
+    this.#status = status;
   }
 
   end(): void {
     this.#count = 0;
     this.#areFromOneClient = true;
-    this.status = undefined;
+    this.#status = undefined;
   }
 }

@@ -33,14 +33,18 @@ export class LoadedWatch {
   readonly #options: LoadedWatchOptions;
   #program: ServerProgram | undefined;
   #source: Source | undefined;
-  /** at most 64 names, the participant's model first; undefined for a server that does not say */
-  models: readonly string[] | undefined;
+  #models: readonly string[] | undefined;
   #timer: Timer | undefined;
   #readMs = -Infinity;
   #isReading = false;
 
   constructor(options: LoadedWatchOptions) {
     this.#options = options;
+  }
+
+  /** at most 64 names, the participant's model first; undefined for a server that does not say */
+  get models(): readonly string[] | undefined {
+    return this.#models;
   }
 
   /**
@@ -128,15 +132,15 @@ export class LoadedWatch {
 
   #publish(names: readonly string[]): void {
     const models = reportedNames(names, this.#options.model());
-    if (JSON.stringify(models) === JSON.stringify(this.models)) return;
-    this.models = models;
+    if (JSON.stringify(models) === JSON.stringify(this.#models)) return;
+    this.#models = models;
     this.#options.onChange(models);
   }
 
   #forget(): void {
     this.close();
-    if (this.models === undefined) return;
-    this.models = undefined;
+    if (this.#models === undefined) return;
+    this.#models = undefined;
     this.#options.onChange(undefined);
   }
 }

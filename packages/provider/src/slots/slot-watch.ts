@@ -48,8 +48,7 @@ const propsPauseMs = 60_000;
 export class SlotWatch {
   readonly #options: SlotWatchOptions;
   #program: ServerProgram | undefined;
-  /** undefined for a server that reports none */
-  load: EngineLoad | undefined;
+  #load: EngineLoad | undefined;
   #isRouter = false;
   #hasSlotList = false;
   #timer: Timer | undefined;
@@ -60,6 +59,11 @@ export class SlotWatch {
 
   constructor(options: SlotWatchOptions) {
     this.#options = options;
+  }
+
+  /** undefined for a server that reports none */
+  get load(): EngineLoad | undefined {
+    return this.#load;
   }
 
   /**
@@ -106,8 +110,8 @@ export class SlotWatch {
     this.#propsReadMs = this.#options.world.monotonicMs();
     const props = isDescribed ? propsIn(properties) : await this.#readProps();
     if (props === undefined) return;
-    const isFirst = this.load === undefined;
-    this.#note(props, props.isAsleep ? 0 : (this.load?.elsewhere ?? 0));
+    const isFirst = this.#load === undefined;
+    this.#note(props, props.isAsleep ? 0 : (this.#load?.elsewhere ?? 0));
     if (!isFirst || !props.hasSlotList || props.isAsleep) return;
     this.#watchedSinceMs = this.#options.world.monotonicMs();
     await this.#read();
@@ -115,7 +119,7 @@ export class SlotWatch {
 
   /** A request was cancelled; the server may still run it. */
   requestCancelled(): void {
-    if (!this.#hasSlotList || this.load === undefined) return;
+    if (!this.#hasSlotList || this.#load === undefined) return;
     this.#watchedSinceMs = this.#options.world.monotonicMs();
     this.#pauseMs = firstPauseMs;
     this.#schedule();
@@ -144,9 +148,9 @@ export class SlotWatch {
     this.#isReading = true;
     const elsewhere = await this.#countElsewhere();
     this.#isReading = false;
-    if (this.load === undefined || !this.#hasSlotList) return;
+    if (this.#load === undefined || !this.#hasSlotList) return;
     const isLong = this.#options.world.monotonicMs() - this.#watchedSinceMs > maxWatchMs;
-    this.#publish(isLong ? 0 : (elsewhere ?? this.load.elsewhere));
+    this.#publish(isLong ? 0 : (elsewhere ?? this.#load.elsewhere));
     // No response: the server is busy or away. The next probe shows which.
     if (!isLong && elsewhere !== 0) this.#schedule();
   }
@@ -189,19 +193,19 @@ export class SlotWatch {
   }
 
   #publish(elsewhere: number): void {
-    if (this.load === undefined) return;
-    const { slots } = this.load;
+    if (this.#load === undefined) return;
+    const { slots } = this.#load;
     this.#change({ slots, elsewhere: Math.min(elsewhere, slots) });
   }
 
   #forget(): void {
     this.close();
-    if (this.load !== undefined) this.#change(undefined);
+    if (this.#load !== undefined) this.#change(undefined);
   }
 
   #change(load: EngineLoad | undefined): void {
-    const isSame = load?.slots === this.load?.slots && load?.elsewhere === this.load?.elsewhere;
-    this.load = load;
+    const isSame = load?.slots === this.#load?.slots && load?.elsewhere === this.#load?.elsewhere;
+    this.#load = load;
     if (!isSame) this.#options.onChange(load);
   }
 }

@@ -34,13 +34,17 @@ export class ChatResponse implements ProviderResponse {
   readonly #dialect: ChatDialect;
   readonly #deps: ChatResponseDeps;
   #mode: Mode = { kind: "waiting" };
-  isChatNext = false;
+  #isChatNext = false;
 
   /** @param dialect - in which the request was sent */
   constructor(request: ServableRequest, dialect: ChatDialect, deps: ChatResponseDeps) {
     this.#request = request;
     this.#dialect = dialect;
     this.#deps = deps;
+  }
+
+  get isChatNext(): boolean {
+    return this.#isChatNext;
   }
 
   onHead(head: ResponseHead): void {
@@ -163,7 +167,7 @@ export class ChatResponse implements ProviderResponse {
     const { status } = held.head;
     const text = held.text();
     if (this.#dialect.fallBack(status, text)) {
-      this.isChatNext = true;
+      this.#isChatNext = true;
       return;
     }
     knowledge.noteResponse("chatCompletions", status, text);

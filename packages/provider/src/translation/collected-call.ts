@@ -20,7 +20,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
   /** what is on its way to the provider now */
   protected current: ProviderCall | undefined;
   readonly #maxBodyBytes: number;
-  protected body: Buffer[] = [];
+  #body: Buffer[] = [];
   #bytes = 0;
   #isCollecting = true;
 
@@ -48,6 +48,10 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
     this.endBody();
   }
 
+  protected get body(): Buffer[] {
+    return this.#body;
+  }
+
   /** Too long to be translated. */
   protected get isBodyTooLong(): boolean {
     return this.#bytes > this.#maxBodyBytes;
@@ -55,7 +59,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
 
   /** The body is no longer needed; its length still counts. */
   protected clearBody(): void {
-    this.body = [];
+    this.#body = [];
   }
 
   /** Copied: the chunk may be a view into something larger. */
@@ -97,7 +101,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
       return undefined;
     }
     try {
-      const request = translate(Buffer.concat(this.body));
+      const request = translate(Buffer.concat(this.#body));
       this.clearBody();
       return request;
     } catch (error) {
@@ -135,7 +139,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
   }
 
   #add(chunk: Buffer): void {
-    this.body.push(chunk);
+    this.#body.push(chunk);
     this.#bytes += chunk.length;
   }
 }

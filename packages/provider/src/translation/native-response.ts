@@ -19,12 +19,16 @@ export class NativeResponse implements ProviderResponse {
   readonly #knowledge: SurfaceKnowledge;
   readonly #surface: TranslatedSurface;
   #held: HeldResponse | undefined;
-  isChatNext = false;
+  #isChatNext = false;
 
   constructor(clientResponse: PacedSink, knowledge: SurfaceKnowledge, surface: TranslatedSurface) {
     this.#clientResponse = clientResponse;
     this.#knowledge = knowledge;
     this.#surface = surface;
+  }
+
+  get isChatNext(): boolean {
+    return this.#isChatNext;
   }
 
   onHead(head: ResponseHead): void {
@@ -47,8 +51,8 @@ export class NativeResponse implements ProviderResponse {
       const { status } = this.#held.head;
       if (judgeResponse(status, text) === "unsupported") {
         this.#knowledge.noteResponse(this.#surface, status, text);
-        this.isChatNext = this.#knowledge.way(this.#surface) !== "native";
-        if (this.isChatNext) return;
+        this.#isChatNext = this.#knowledge.way(this.#surface) !== "native";
+        if (this.#isChatNext) return;
       }
       this.#release(this.#held, text);
     }

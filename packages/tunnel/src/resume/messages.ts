@@ -35,13 +35,11 @@ export class Messages implements MessageSink {
   readonly #receipts: Receipts;
   /** undefined while the session is interrupted: what is sent is only kept */
   #transport: Transport | undefined;
-  /** undefined when nothing is kept: the session cannot be resumed. */
-  log: SentLog | undefined;
+  #log: SentLog | undefined;
   #isAgreed = false;
   #hasStoppedKeeping = false;
   #hasSentHello = false;
-  /** The other end reads too slowly, or not at all. */
-  isCongested = false;
+  #isCongested = false;
   #sentBytes = 0;
   #noticedTakenBytes = 0;
 
@@ -52,16 +50,26 @@ export class Messages implements MessageSink {
   }
 
   get isClear(): boolean {
-    return (this.log?.isEmpty ?? true) && this.#transport?.bufferedBytes === 0;
+    return (this.#log?.isEmpty ?? true) && this.#transport?.bufferedBytes === 0;
   }
 
   get isFull(): boolean {
-    return this.isCongested || (this.log?.bytes ?? 0) >= FULL_LOG_BYTES;
+    return this.#isCongested || (this.#log?.bytes ?? 0) >= FULL_LOG_BYTES;
+  }
+
+  /** The other end reads too slowly, or not at all. */
+  get isCongested(): boolean {
+    return this.#isCongested;
+  }
+
+  /** undefined when nothing is kept: the session cannot be resumed. */
+  get log(): SentLog | undefined {
+    return this.#log;
   }
 
   /** The other end has acknowledged what this end sent, as far as that is kept. */
   get isAcknowledged(): boolean {
-    return this.log?.isEmpty !== false;
+    return this.#log?.isEmpty !== false;
   }
 
   /** Both ends offer to resume, and what this end sent is kept until it is acknowledged. */
@@ -71,7 +79,7 @@ export class Messages implements MessageSink {
 
   /** How far this end is; what its transport still delivers after this must not be read. */
   get point(): ResumePoint {
-    return { received: this.#receipts.received, sent: (this.log?.sent ?? 0) >>> 0 };
+    return { received: this.#receipts.received, sent: (this.#log?.sent ?? 0) >>> 0 };
   }
 
   /** The message that is read now may be one that did not arrive the first time. */
@@ -81,7 +89,8 @@ export class Messages implements MessageSink {
 
   send(message: Buffer): void {
     // An ACK that did not fit into the message before it is alone, too.
-    if (this.log !== undefined && this.#hasSentHello && !isLoneAck(message)) this.log.push(message);
+    if (this.#log !== undefined && this.#hasSentHello && !isLoneAck(message))
+      this.#log.push(message);
     this.#hasSentHello = true;
     this.#sentBytes += message.length;
     this.#transport?.send(message);
@@ -91,8 +100,8 @@ export class Messages implements MessageSink {
   /** Bytes were sent, or have left. */
   noteUnsent(): void {
     const isCongested = (this.#transport?.bufferedBytes ?? 0) > MAX_UNSENT_BYTES;
-    if (isCongested === this.isCongested) return;
-    this.isCongested = isCongested;
+    if (isCongested === this.#isCongested) return;
+    this.#isCongested = isCongested;
     this.#options.onCongestion(isCongested);
   }
 
@@ -117,10 +126,10 @@ export class Messages implements MessageSink {
 
   /** Keeps what is sent from now on, without the message that begins with HELLO. */
   keep(): void {
-    if (this.log !== undefined) return;
+    if (this.#log !== undefined) return;
     const { budget, onSlabReleased } = this.#options;
-    this.log = new SentLog(onSlabReleased, budget);
-    budget?.add(this.log);
+    this.#log = new SentLog(onSlabReleased, budget);
+    budget?.add(this.#log);
   }
 
   /** Known with both HELLOs. */
@@ -142,9 +151,9 @@ export class Messages implements MessageSink {
    */
   acknowledge(count: number): boolean {
     if (this.#hasStoppedKeeping) return true;
-    if (!this.#isAgreed || this.log === undefined) return false;
+    if (!this.#isAgreed || this.#log === undefined) return false;
     // A resent count was right when its message was sent for the first time.
-    if (!this.isReadingResent) this.log.acknowledge(count);
+    if (!this.isReadingResent) this.#log.acknowledge(count);
     return true;
   }
 
@@ -153,9 +162,9 @@ export class Messages implements MessageSink {
    * @throws {ProtocolError} 4002 for counts that cannot be
    */
   canResume(other: ResumePoint): boolean {
-    if (!this.#isAgreed || this.log === undefined) return false;
+    if (!this.#isAgreed || this.#log === undefined) return false;
     this.#receipts.missing(other.sent);
-    return this.log.after(other.received) !== undefined;
+    return this.#log.after(other.received) !== undefined;
   }
 
   /** The connection is lost. */
@@ -172,13 +181,13 @@ export class Messages implements MessageSink {
    * @param reply - HELLO, where this end has not sent it on this connection
    */
   resume(transport: Transport, other: ResumePoint, reply: Hello | undefined): void {
-    const lacking = this.log?.after(other.received);
+    const lacking = this.#log?.after(other.received);
     if (lacking === undefined) throw badResume("messages are gone");
     if (reply !== undefined) {
       const hello = { ...reply, resume: { ...reply.resume, ...this.point } };
       transport.send(encodeFrame(FRAME_TYPES.hello, encodeHello(hello)));
     }
-    this.log?.acknowledge(other.received);
+    this.#log?.acknowledge(other.received);
     this.#receipts.expectResent(other.sent);
     this.#transport = transport;
     this.#sentBytes = 0;
@@ -196,10 +205,10 @@ export class Messages implements MessageSink {
   }
 
   #keepNothing(): void {
-    if (this.log === undefined) return;
-    this.log.clear();
-    this.#options.budget?.delete(this.log);
-    this.log = undefined;
+    if (this.#log === undefined) return;
+    this.#log.clear();
+    this.#options.budget?.delete(this.#log);
+    this.#log = undefined;
   }
 
   /** At once, in a message of its own. @param count - modulo 2³² */

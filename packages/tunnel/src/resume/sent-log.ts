@@ -18,8 +18,7 @@ export class SentLog {
   /** number of messages before that one */
   #before = 0;
   #acknowledged = 0;
-  /** Of the kept messages. */
-  bytes = 0;
+  #bytes = 0;
   #noticedAcknowledged = 0;
 
   /**
@@ -36,6 +35,11 @@ export class SentLog {
     return this.#before + this.#messages.length - this.#index;
   }
 
+  /** Of the kept messages. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   get isEmpty(): boolean {
     return this.#index === this.#messages.length;
   }
@@ -49,9 +53,9 @@ export class SentLog {
 
   push(message: Buffer): void {
     this.#messages.push(message);
-    this.bytes += message.length;
+    this.#bytes += message.length;
     this.#budget?.note(message.length);
-    if (this.bytes > MAX_BYTES) this.clear();
+    if (this.#bytes > MAX_BYTES) this.clear();
   }
 
   /**
@@ -99,7 +103,7 @@ export class SentLog {
     this.#messages[this.#index] = NOTHING;
     this.#index += 1;
     this.#before += 1;
-    this.bytes -= message.length;
+    this.#bytes -= message.length;
     this.#budget?.note(-message.length);
     return message;
   }
@@ -123,11 +127,15 @@ const NOTHING = Buffer.alloc(0);
 export class LogBudget {
   readonly #limitBytes: number;
   readonly #logs = new Set<SentLog>();
-  /** Of all logs. */
-  bytes = 0;
+  #bytes = 0;
 
   constructor(limitBytes: number) {
     this.#limitBytes = limitBytes;
+  }
+
+  /** Of all logs. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   add(log: SentLog): void {
@@ -141,8 +149,8 @@ export class LogBudget {
 
   /** A log has so many bytes more, or fewer. */
   note(bytes: number): void {
-    this.bytes += bytes;
-    if (this.bytes > this.#limitBytes) this.#dropLargest();
+    this.#bytes += bytes;
+    if (this.#bytes > this.#limitBytes) this.#dropLargest();
   }
 
   #dropLargest(): void {

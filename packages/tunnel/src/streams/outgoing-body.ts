@@ -7,19 +7,23 @@ export class OutgoingBody implements BodySource {
   #chunks: Buffer[] = [];
   #index = 0;
   #offset = 0;
-  bytes = 0;
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   push(chunk: Buffer): void {
     if (chunk.length === 0) return;
     this.#chunks.push(chunk);
-    this.bytes += chunk.length;
+    this.#bytes += chunk.length;
   }
 
   clear(): void {
     this.#chunks = [];
     this.#index = 0;
     this.#offset = 0;
-    this.bytes = 0;
+    this.#bytes = 0;
   }
 
   moveInto(target: Buffer, at: number, count: number): void {
@@ -35,8 +39,8 @@ export class OutgoingBody implements BodySource {
         this.#offset = 0;
       }
     }
-    this.bytes -= written;
-    if (this.bytes === 0) this.clear();
+    this.#bytes -= written;
+    if (this.#bytes === 0) this.clear();
   }
 
   /** Sends DATA while there are bytes and credit, in at most so many frames. @returns whether everything was sent */
@@ -46,9 +50,9 @@ export class OutgoingBody implements BodySource {
     credit: SendCredit,
     maxFrames = Number.POSITIVE_INFINITY,
   ): boolean {
-    for (let frames = 0; this.bytes > 0; frames += 1) {
+    for (let frames = 0; this.#bytes > 0; frames += 1) {
       if (frames === maxFrames || writer.isHeld) return false;
-      const count = Math.min(this.bytes, credit.availableBytes, WIRE_LIMITS.dataBytes);
+      const count = Math.min(this.#bytes, credit.availableBytes, WIRE_LIMITS.dataBytes);
       if (count === 0) return false;
       const at = writer.reserve(FRAME_TYPES.data, streamId, count);
       this.moveInto(writer.slab, at, count);

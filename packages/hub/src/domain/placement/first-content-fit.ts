@@ -15,24 +15,28 @@ const noSums: Sums = [0, 0, 0, 0, 0];
  * forgetting, separately for short and long prompts, so that many of one kind do not displace the other.
  */
 export class FirstContentFit {
-  /** samples taken */
-  count = 0;
+  #count = 0;
   #longest = 0;
   #short = noSums;
   #long = noSums;
 
   /** The state as numbers. See {@link FirstContentFit.restore}. */
   snapshot(): readonly number[] {
-    return [this.count, this.#longest, ...this.#short, ...this.#long];
+    return [this.#count, this.#longest, ...this.#short, ...this.#long];
   }
 
   /** Becomes a fit that another hub has. @param numbers - from {@link FirstContentFit.snapshot} */
   restore(numbers: readonly number[]): void {
     const [count = 0, longest = 0, ...sums] = numbers;
-    this.count = count;
+    this.#count = count;
     this.#longest = longest;
     this.#short = sumsOf(sums.slice(0, noSums.length));
     this.#long = sumsOf(sums.slice(noSums.length));
+  }
+
+  /** samples taken */
+  get count(): number {
+    return this.#count;
   }
 
   /**
@@ -40,7 +44,7 @@ export class FirstContentFit {
    * @param ms - finite; neither is negative
    */
   add(bytes: number, ms: number): void {
-    this.count++;
+    this.#count++;
     this.#longest = Math.max(this.#longest, bytes);
     if (bytes < leastShownBytes) this.#short = withSample(this.#short, bytes, ms);
     else this.#long = withSample(this.#long, bytes, ms);
@@ -48,7 +52,7 @@ export class FirstContentFit {
 
   /** Whether a prompt is far longer than all that were measured. */
   isBeyond(bytes: number): boolean {
-    return this.count > 0 && bytes >= Math.max(leastShownBytes, reach * this.#longest);
+    return this.#count > 0 && bytes >= Math.max(leastShownBytes, reach * this.#longest);
   }
 
   /** ms per byte; undefined while samples do not show it. */

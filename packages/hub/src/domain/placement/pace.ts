@@ -48,11 +48,14 @@ export class Pace {
     whole: Number.NEGATIVE_INFINITY,
   };
   #slotMs: number | undefined;
-  /** How long loading the model takes; undefined until it was seen. */
-  loadMs: number | undefined;
+  #loadMs: number | undefined;
   #doubt: { untilMs: number; nextMs: number } | undefined;
+  #changes = 0;
+
   /** Increases with each note. */
-  changes = 0;
+  get changes(): number {
+    return this.#changes;
+  }
 
   snapshot(nowMs: number): PaceSnapshot {
     const doubt = this.#doubt;
@@ -61,7 +64,7 @@ export class Pace {
       whole: this.#first.whole.snapshot(),
       measuredAgoMs: Number.isFinite(this.#measuredMs) ? nowMs - this.#measuredMs : undefined,
       slotMs: this.#slotMs,
-      loadMs: this.loadMs,
+      loadMs: this.#loadMs,
       doubtMs: doubt === undefined ? undefined : [Math.max(0, doubt.untilMs - nowMs), doubt.nextMs],
     };
   }
@@ -74,10 +77,10 @@ export class Pace {
     this.#measuredMs =
       measuredAgoMs === undefined ? Number.NEGATIVE_INFINITY : nowMs - measuredAgoMs;
     this.#slotMs = slotMs;
-    this.loadMs = loadMs;
+    this.#loadMs = loadMs;
     this.#doubt =
       doubtMs === undefined ? undefined : { untilMs: nowMs + doubtMs[0], nextMs: doubtMs[1] };
-    this.changes++;
+    this.#changes++;
   }
 
   /**
@@ -92,7 +95,7 @@ export class Pace {
     nowMs: number,
     promptMs?: number,
   ): void {
-    this.changes++;
+    this.#changes++;
     const fit = this.#first[form];
     // The time that was not spent on the prompt is the fixed part.
     if (promptMs !== undefined && promptMs < tookMs) fit.add(0, tookMs - promptMs);
@@ -127,7 +130,7 @@ export class Pace {
 
   /** A request failed and moved to another participant. */
   noteFailure(nowMs: number): void {
-    this.changes++;
+    this.#changes++;
     const lastsMs = this.#doubt?.nextMs ?? firstDoubtMs;
     this.#doubt = { untilMs: nowMs + lastsMs, nextMs: Math.min(2 * lastsMs, longestDoubtMs) };
   }
@@ -139,17 +142,22 @@ export class Pace {
 
   /** A request left its slot. */
   noteSlot(heldMs: number): void {
-    this.changes++;
+    this.#changes++;
     this.#slotMs = mean(this.#slotMs, heldMs);
   }
 
   /** A request was the one that loaded the model. */
   noteLoad(coldBytes: number, tookMs: number): void {
-    this.changes++;
+    this.#changes++;
     // That response showed no speed; the next one may.
     this.#answeredMs.stream = this.#answeredMs.whole = Number.NEGATIVE_INFINITY;
     const usual = this.#first.stream.at(coldBytes) ?? 0;
-    this.loadMs = mean(this.loadMs, Math.max(0, tookMs - usual));
+    this.#loadMs = mean(this.#loadMs, Math.max(0, tookMs - usual));
+  }
+
+  /** How long loading the model takes; undefined until it was seen. */
+  get loadMs(): number | undefined {
+    return this.#loadMs;
   }
 
   /** From its slot to the first content. @returns undefined while too little, or nothing lately, was measured */

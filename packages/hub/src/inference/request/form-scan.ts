@@ -44,8 +44,8 @@ export class FormScanner {
   #state: State = "content";
   /** The first delimiter may stand at the beginning, without the line end that belongs to all others. */
   #kept = Buffer.from(crlf);
-  /** Up to here it is certain what each byte is. */
-  position = -crlf.length;
+  /** where `#kept` begins in the whole body */
+  #position = -crlf.length;
   #parts = 0;
   /** of the wanted field that is being read */
   #field: (FormField & { pieces: Buffer[] | undefined }) | undefined;
@@ -63,6 +63,11 @@ export class FormScanner {
     this.#maxValueBytes = maxValueBytes;
   }
 
+  /** Up to here it is certain what each byte is. */
+  get position(): number {
+    return this.#position;
+  }
+
   /** @returns false once there is a problem */
   push(chunk: Buffer): boolean {
     // Few chunks end in what may be the beginning of a delimiter: the others are not copied.
@@ -70,7 +75,7 @@ export class FormScanner {
     while (this.problem === undefined) {
       const taken = this.#take(bytes);
       if (taken === undefined) break;
-      this.position += taken;
+      this.#position += taken;
       bytes = bytes.subarray(taken);
     }
     this.#kept = Buffer.from(bytes);
@@ -102,7 +107,7 @@ export class FormScanner {
     const end = at < 0 ? bytes.length - this.#beginningOfDelimiter(bytes) : at;
     this.#readValue(bytes.subarray(0, end));
     if (at < 0) return end === 0 ? undefined : end;
-    this.#endField(this.position + at);
+    this.#endField(this.#position + at);
     this.#state = "delimiter";
     return at + this.#delimiter.length;
   }
@@ -139,7 +144,7 @@ export class FormScanner {
     }
     if (at < 0 || this.problem !== undefined) return undefined;
     const length = at + endOfHeaders.length;
-    this.#readHeaders(bytes.toString("utf8", crlf.length, at), this.position + length);
+    this.#readHeaders(bytes.toString("utf8", crlf.length, at), this.#position + length);
     this.#state = "content";
     return length;
   }

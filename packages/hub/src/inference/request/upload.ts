@@ -42,10 +42,8 @@ export class Upload {
   readonly #options: UploadOptions;
   #keptBytes: number;
   #isKept = true;
-  /** All of it has come. */
-  isWhole = false;
-  /** when the client sent something last, in ms on the hub's clock */
-  lastByteMs: number;
+  #isWhole = false;
+  #lastByteMs: number;
   #target: UploadTarget | undefined;
   /** what the target may still read, and nothing else */
   #lent: Buffer[] = [];
@@ -53,7 +51,17 @@ export class Upload {
   constructor(options: UploadOptions) {
     this.#options = options;
     this.#keptBytes = options.heldBytes;
-    this.lastByteMs = options.nowMs();
+    this.#lastByteMs = options.nowMs();
+  }
+
+  /** All of it has come. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** when the client sent something last, in ms on the hub's clock */
+  get lastByteMs(): number {
+    return this.#lastByteMs;
   }
 
   /**
@@ -78,7 +86,7 @@ export class Upload {
 
   /** @returns false when the client is to wait */
   push(chunk: Buffer): boolean {
-    this.lastByteMs = this.#options.nowMs();
+    this.#lastByteMs = this.#options.nowMs();
     if (this.#isKept) this.#keep(chunk);
     const hasRoom = this.#target?.writeBody(chunk) ?? false;
     if (!this.#isKept) this.#lent.push(chunk);
@@ -93,7 +101,7 @@ export class Upload {
   }
 
   end(): void {
-    this.isWhole = true;
+    this.#isWhole = true;
     this.#target?.endBody();
   }
 

@@ -14,12 +14,10 @@ export class ClientWriter {
   readonly #startedMs: number;
   #lastWriteMs: number;
   #lastProcessingMs: number;
-  /** The client takes more now. */
-  isWritable = true;
+  #isWritable = true;
   /** since when the client has taken nothing */
   #blockedMs: number | undefined;
-  /** The last bytes are written, and the client's socket has not taken them yet. */
-  isFinishing = false;
+  #isFinishing = false;
 
   constructor(
     client: ClientResponse,
@@ -34,26 +32,36 @@ export class ClientWriter {
     this.#lastProcessingMs = startedMs;
   }
 
+  /** The client takes more now. */
+  get isWritable(): boolean {
+    return this.#isWritable;
+  }
+
   get isBlocked(): boolean {
     return this.#blockedMs !== undefined;
   }
 
+  /** The last bytes are written, and the client's socket has not taken them yet. */
+  get isFinishing(): boolean {
+    return this.#isFinishing;
+  }
+
   write(bytes: Buffer | string): void {
     this.#lastWriteMs = this.#nowMs();
-    this.isWritable = this.client.write(bytes);
-    if (!this.isWritable) this.#blockedMs ??= this.#lastWriteMs;
+    this.#isWritable = this.client.write(bytes);
+    if (!this.#isWritable) this.#blockedMs ??= this.#lastWriteMs;
   }
 
   /** From now on the client must read the rest within the stall limit. */
   finish(): void {
-    this.isFinishing = true;
+    this.#isFinishing = true;
     this.#blockedMs ??= this.#nowMs();
   }
 
   drained(nowMs: number): void {
-    this.isWritable = true;
+    this.#isWritable = true;
     // The last bytes must be read too.
-    this.#blockedMs = this.isFinishing ? nowMs : undefined;
+    this.#blockedMs = this.#isFinishing ? nowMs : undefined;
   }
 
   /** @throws HubError `client_stalled` */
@@ -95,6 +103,6 @@ export class ClientWriter {
       return;
     }
     const isQuiet = nowMs - this.#lastWriteMs >= keepaliveCommentMs;
-    if (isQuiet && mayWrite && this.isWritable) this.write(keepalive);
+    if (isQuiet && mayWrite && this.#isWritable) this.write(keepalive);
   }
 }

@@ -44,12 +44,9 @@ export class StreamedResponse {
   readonly #settings: StreamSettings;
   readonly #observer: StreamObserver;
   #firstByteMs: number | undefined;
-  /** The hidden chunk has `timings`, which are on a visible chunk when usage was not requested. */
-  hasHiddenTimings = false;
-  /** as last read from the stream's end */
-  usage: Usage = {};
-  /** events with content that passed while detail was watched, or from the first on where they are counted */
-  outputTokens = 0;
+  #hasHiddenTimings = false;
+  #usage: Usage = {};
+  #outputTokens = 0;
   /** `lastByteMs` at the last check by {@link isLeftOpen}, which parses the end of the stream */
   #checkedMs = 0;
 
@@ -59,11 +56,11 @@ export class StreamedResponse {
     this.#writer = writer;
     this.#settings = settings;
     const onHidden = hidesUsage
-      ? (chunk: object) => void (this.hasHiddenTimings = "timings" in chunk)
+      ? (chunk: object) => void (this.#hasHiddenTimings = "timings" in chunk)
       : undefined;
     const edits = { hidesUsage, onHidden, scrub };
     const forward = (bytes: Buffer): void => {
-      if (detail.isWatched) this.outputTokens += countContentEvents(bytes, marker);
+      if (detail.isWatched) this.#outputTokens += countContentEvents(bytes, marker);
       writer.write(bytes);
     };
     this.#observer = new StreamObserver(marker, eventHoldBytes, forward, edits, onFirstEvent);
@@ -79,14 +76,29 @@ export class StreamedResponse {
     return this.#observer.firstContentMs;
   }
 
+  /** events with content that passed while detail was watched, or from the first on where they are counted */
+  get outputTokens(): number {
+    return this.#outputTokens;
+  }
+
   /** of a Responses stream, as soon as it is known */
   get responseId(): string | undefined {
     return this.#observer.responseId;
   }
 
+  /** as last read from the stream's end */
+  get usage(): Usage {
+    return this.#usage;
+  }
+
   /** the same, as far as the stream has come: only when nothing more is written */
   get seenUsage(): Usage {
     return this.#observer.fail().usage;
+  }
+
+  /** The hidden chunk has `timings`, which are on a visible chunk when usage was not requested. */
+  get hasHiddenTimings(): boolean {
+    return this.#hasHiddenTimings;
   }
 
   /** A comment may be inserted here. */
@@ -115,7 +127,7 @@ export class StreamedResponse {
    */
   end(nowMs: number, onHandedOver: () => void): StreamEnd {
     const verdict = this.#observer.end(nowMs);
-    this.usage = verdict.usage;
+    this.#usage = verdict.usage;
     if (verdict.providerError !== undefined) {
       // A client reads an event only once its blank line has come.
       if (verdict.isMidEvent) this.#writer.write("\n\n");
@@ -144,7 +156,7 @@ export class StreamedResponse {
     if (this.#writer.isFinishing) return false;
     const verdict = this.#observer.fail();
     if (!verdict.isOver) return false;
-    this.usage = verdict.usage;
+    this.#usage = verdict.usage;
     this.#complete(verdict, onHandedOver);
     return true;
   }
@@ -160,7 +172,7 @@ export class StreamedResponse {
   wasTaken(): boolean {
     if (this.#writer.isFinishing || !this.#writer.isWritable) return false;
     const { isOver, usage } = this.#observer.fail();
-    this.usage = usage;
+    this.#usage = usage;
     return isOver;
   }
 

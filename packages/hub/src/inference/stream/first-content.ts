@@ -26,12 +26,9 @@ const maxOpeningBytes = 256 * 1_024;
 /** Looks at a stream's events until the first content, and remembers what they say of the response they began. */
 export class FirstContent {
   readonly #marker: StreamMarker;
-  /** ms, on the clock of its callers; undefined until there was any content */
-  atMs: number | undefined;
-  /** of a Responses stream, as first relayed */
-  response: Record<string, unknown> | undefined;
-  /** of a messages stream: Anthropic counts the input before the first content */
-  usage: Usage = {};
+  #atMs: number | undefined;
+  #response: Record<string, unknown> | undefined;
+  #usage: Usage = {};
   /** what came of a long opening event */
   #opening: Buffer[] | undefined;
   #openingLength = 0;
@@ -40,31 +37,46 @@ export class FirstContent {
     this.#marker = marker;
   }
 
+  /** ms, on the clock of its callers; undefined until there was any content */
+  get atMs(): number | undefined {
+    return this.#atMs;
+  }
+
+  /** of a Responses stream, as first relayed */
+  get response(): Record<string, unknown> | undefined {
+    return this.#response;
+  }
+
   get responseId(): string | undefined {
-    const id = this.response?.["id"];
+    const id = this.#response?.["id"];
     return typeof id === "string" && id !== "" ? id : undefined;
+  }
+
+  /** of a messages stream: Anthropic counts the input before the first content */
+  get usage(): Usage {
+    return this.#usage;
   }
 
   /** Whole events, or the rest of one whose pieces were seen. */
   seeWhole(bytes: Buffer, nowMs: number): void {
-    if (this.atMs !== undefined) return;
+    if (this.#atMs !== undefined) return;
     const whole = this.#opening === undefined ? bytes : Buffer.concat([...this.#opening, bytes]);
     this.#opening = undefined;
     for (const data of eventData(whole.toString("utf8"))) {
       const event = parseObject(data);
       if (event === undefined) continue;
       this.#noteOpening(event);
-      if (hasGeneratedContent(event, this.#marker)) this.atMs ??= nowMs;
+      if (hasGeneratedContent(event, this.#marker)) this.#atMs ??= nowMs;
     }
   }
 
   /** A piece of an event too long to be held: content, unless it opens the response. */
   seePiece(bytes: Buffer, nowMs: number): void {
-    if (this.atMs !== undefined) return;
+    if (this.#atMs !== undefined) return;
     if (this.#opening === undefined) {
       const start = bytes.toString("latin1", 0, typeWithinBytes);
       if (openings[this.#marker]?.test(start) !== true) {
-        this.atMs = nowMs;
+        this.#atMs = nowMs;
         return;
       }
       this.#opening = [];
@@ -76,10 +88,10 @@ export class FirstContent {
   #noteOpening(event: JsonObject): void {
     const { type, response, message } = event;
     if (this.#marker === "responses" && isOpening(type) && isObject(response)) {
-      this.response ??= response;
+      this.#response ??= response;
     }
     if (this.#marker === "messages" && type === "message_start" && isObject(message)) {
-      this.usage = readUsage(message["usage"]);
+      this.#usage = readUsage(message["usage"]);
     }
   }
 }

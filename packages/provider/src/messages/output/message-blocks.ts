@@ -41,16 +41,28 @@ export class MessageBlocks {
   readonly #toolCalls = new ToolCalls((id, name) => this.#openCall(id, name));
   /** The first one is open; the others wait. */
   readonly #blocks: Block[] = [];
-  hasCalls = false;
-  hasRefusal = false;
-  /** characters that wait for an open call to end */
-  waitingCharacters = 0;
+  #hasCalls = false;
+  #hasRefusal = false;
+  #waitingCharacters = 0;
   #heldCharacters = 0;
 
   constructor(sink: BlockSink, request: BlocksRequest, source: TranslationSource) {
     this.#sink = sink;
     this.#request = request;
     this.#callIds = new CallIds(request.callIds, () => source.newId("toolu"));
+  }
+
+  get hasCalls(): boolean {
+    return this.#hasCalls;
+  }
+
+  get hasRefusal(): boolean {
+    return this.#hasRefusal;
+  }
+
+  /** characters that wait for an open call to end */
+  get waitingCharacters(): number {
+    return this.#waitingCharacters;
   }
 
   /** approximate size of the calls, kept until the message ends */
@@ -62,7 +74,7 @@ export class MessageBlocks {
     if (reasoning !== "" && this.#request.showsThinking) this.#speak("thinking", reasoning);
     if (text !== "") this.#speak("text", text);
     if (refusal !== "") {
-      this.hasRefusal = true;
+      this.#hasRefusal = true;
       this.#speak("text", refusal);
     }
     for (const call of calls) {
@@ -84,7 +96,7 @@ export class MessageBlocks {
   }
 
   #openCall(providerId: string, chatName: string): { add(piece: string): void } {
-    this.hasCalls = true;
+    this.#hasCalls = true;
     const name = this.#request.toolNames.get(chatName)?.name ?? chatName;
     const id = this.#callIds.clientId(providerId);
     const given = new FunctionArguments();
@@ -105,7 +117,7 @@ export class MessageBlocks {
     if (block === this.#blocks[0]) this.#sink.add(piece);
     else {
       block.waiting += piece;
-      this.waitingCharacters += piece.length;
+      this.#waitingCharacters += piece.length;
     }
     this.#advance();
   }
@@ -122,7 +134,7 @@ export class MessageBlocks {
     if (next === undefined) return;
     this.#sink.open(next.start);
     if (next.waiting !== "") this.#sink.add(next.waiting);
-    this.waitingCharacters -= next.waiting.length;
+    this.#waitingCharacters -= next.waiting.length;
     next.waiting = "";
   }
 }

@@ -22,7 +22,11 @@ export class CustomInput {
   #phase: "before" | "inside" | "after" | "other shape" = "before";
   /** not returned yet */
   #rest = "";
-  text = "";
+  #text = "";
+
+  get text(): string {
+    return this.#text;
+  }
 
   /** The closing quote has arrived. */
   get isWhole(): boolean {
@@ -62,7 +66,7 @@ export class CustomInput {
   }
 
   #known(text: string): string {
-    this.text += text;
+    this.#text += text;
     return text;
   }
 }

@@ -70,8 +70,7 @@ export class ChatStream {
   #state: "open" | "complete" | "broken" = "open";
   #isEnding = false;
   #unfinishedBytes = 0;
-  /** The server's field for reasoning, once it sent some. */
-  reasoningField: ReasoningField | undefined;
+  #reasoningField: ReasoningField | undefined;
 
   constructor(writer: ChatWriter, maxUnfinishedBytes: number = defaultMaxUnfinishedBytes) {
     this.#writer = writer;
@@ -82,6 +81,11 @@ export class ChatStream {
   /** The input is not a chat stream, or exceeds a limit: no more events follow. */
   get isBroken(): boolean {
     return this.#state === "broken";
+  }
+
+  /** The server's field for reasoning, once it sent some. */
+  get reasoningField(): ReasoningField | undefined {
+    return this.#reasoningField;
   }
 
   /** Called as soon as the provider's 200 arrives, and not before. @returns the events a stream begins with, if any */
@@ -130,7 +134,7 @@ export class ChatStream {
   #add(value: unknown): void {
     const chunk = readChatChunk(value);
     const end = this.#end;
-    this.reasoningField ??= chunk.reasoningField;
+    this.#reasoningField ??= chunk.reasoningField;
     end.model = chunk.model ?? end.model;
     end.finishReason = chunk.finishReason ?? end.finishReason;
     end.stopSequence = chunk.stopSequence ?? end.stopSequence;

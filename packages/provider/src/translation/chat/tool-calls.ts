@@ -104,17 +104,25 @@ function isAnother(call: Call, { id, name, arguments: piece }: CallPiece): boole
  * Anything but an object has no end.
  */
 export class FunctionArguments {
-  text = "";
+  #text = "";
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
+  #isWhole = false;
+
+  get text(): string {
+    return this.#text;
+  }
+
   /** The last brace has arrived: nothing but blanks can follow. */
-  isWhole = false;
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
 
   /** @returns the piece, or nothing when a server sends the whole call again with each chunk */
   add(piece: string): string {
-    if (this.isWhole && piece === this.text) return "";
-    this.text += piece;
+    if (this.#isWhole && piece === this.#text) return "";
+    this.#text += piece;
     for (const character of piece) this.#look(character);
     return piece;
   }
@@ -129,6 +137,6 @@ export class FunctionArguments {
     else if (character === '"') this.#isInString = !this.#isInString;
     else if (this.#isInString) this.#isEscaped = character === "\\";
     else if (character === "{" || character === "[") this.#depth++;
-    else if (character === "}" || character === "]") this.isWhole = --this.#depth === 0;
+    else if (character === "}" || character === "]") this.#isWhole = --this.#depth === 0;
   }
 }
