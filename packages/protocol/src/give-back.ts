@@ -7,7 +7,19 @@ const minBytes = 8 * 1024;
  *
  * @param bytes - all of their memory, of which no other view is read any more; nothing is done with a part of a memory
  */
-export function giveBack({ buffer, byteLength }: Uint8Array): void {
-  const isWhole = buffer.byteLength === byteLength && byteLength >= minBytes;
-  if (isWhole && buffer instanceof ArrayBuffer) buffer.transfer(0);
+export function giveBack(bytes: Uint8Array): void {
+  giveBackBehind(bytes, 0);
+}
+
+/**
+ * The same for the bytes behind a head.
+ *
+ * @param mostHeadBytes - in front of them there may be so many others in their memory, which nothing reads either
+ */
+export function giveBackBehind(
+  { buffer, byteLength, byteOffset }: Uint8Array,
+  mostHeadBytes: number,
+): void {
+  const isRest = byteOffset <= mostHeadBytes && byteOffset + byteLength === buffer.byteLength;
+  if (isRest && byteLength >= minBytes && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -1,4 +1,4 @@
-import type { ErrorShape, Sending, TurnEnd } from "@roomhub/protocol";
+import { type ErrorShape, giveBackBehind, type Sending, type TurnEnd } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HubError } from "../errors.ts";
 import type { ClientListener, ClientResponse } from "../inference/client-response.ts";
@@ -64,9 +64,14 @@ export class SocketClientResponse implements ClientResponse, Sending {
     this.#response.flushHeaders();
   }
 
-  write(bytes: Buffer | string): boolean {
+  write(bytes: Buffer | string, isLast = false): boolean {
     this.#isHeadSent = true;
-    return this.#response.destroyed || this.#response.write(bytes);
+    if (this.#response.destroyed) return true;
+    if (!isLast || typeof bytes === "string") return this.#response.write(bytes);
+    return this.#response.write(bytes, (error) => {
+      // What a broken connection had not taken may still be read.
+      if (error == null) giveBackBehind(bytes, frameHeadBytes);
+    });
   }
 
   respond(
@@ -133,6 +138,9 @@ export class SocketClientResponse implements ClientResponse, Sending {
     return headPairs(this.#options.requestId, this.#options.errorShape, headers);
   }
 }
+
+/** In front of a part of a body in a message of its own. In so few bytes there is no part of another body. */
+const frameHeadBytes = 9;
 
 function flushHead(client: SocketClientResponse): void {
   client.flushHead();

@@ -5,8 +5,12 @@ export interface ClientResponse {
   readonly isHeadWritten: boolean;
   /** At most once. */
   writeHead(status: number, headers: Record<string, string>): void;
-  /** @returns false when the client is behind; `onDrain` follows */
-  write(bytes: Buffer | string): boolean;
+  /**
+   * @param isLast - Nothing else reads the bytes, or what else is in a message of a tunnel before them: their memory may
+   * be given back
+   * @returns false when the client is behind; `onDrain` follows
+   */
+  write(bytes: Buffer | string, isLast?: boolean): boolean;
   /**
    * Head and whole body at once.
    *

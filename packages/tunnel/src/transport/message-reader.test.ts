@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { MessageReader, readMessages } from "./message-reader.ts";
+import { MessageReader, type Reading, readMessages } from "./message-reader.ts";
 import { wsTransport } from "./ws-transport.ts";
 
 /** A frame as a server sends it. RFC 6455 §5.2. */
@@ -18,22 +18,37 @@ function frame(first: number, payload: Buffer, mask = 0): Buffer {
   return Buffer.concat([head, payload]);
 }
 
+/** The same as an agent sends it. */
+function masked(first: number, payload: Buffer, key = 0): Buffer {
+  const plain = frame(first, payload, 0x80);
+  const headBytes = plain.length - payload.length;
+  const text = payload.map((byte, index) => byte ^ ((key >>> (8 * (3 - (index % 4)))) & 0xff));
+  const mask = Buffer.alloc(4);
+  mask.writeUInt32BE(key);
+  return Buffer.concat([plain.subarray(0, headBytes), mask, text]);
+}
+
+const atHub: Reading = { end: "hub", maxBytes: 1_000 };
+
 const [binary, text, beginning, ping, pong, close] = [0x82, 0x81, 0x02, 0x89, 0x8a, 0x88];
 
 /** What is read of the chunks, each in memory of its own, as a socket reads it. */
-function read(chunks: readonly Buffer[]) {
+function read(chunks: readonly Buffer[], reading?: Reading) {
   const seen: (readonly [string, string])[] = [];
   let isOver = false;
   const note = (what: string) => (bytes: Buffer) =>
     void seen.push([what, bytes.toString("latin1")]);
-  const reader = new MessageReader({
-    onMessage: note("message"),
-    onControl: note("control"),
-    onOther(bytes) {
-      note("other")(bytes);
-      isOver = true;
+  const reader = new MessageReader(
+    {
+      onMessage: note("message"),
+      onControl: note("control"),
+      onOther(bytes) {
+        note("other")(bytes);
+        isOver = true;
+      },
     },
-  });
+    reading,
+  );
   for (const chunk of chunks) {
     const own = Buffer.allocUnsafeSlow(chunk.length);
     chunk.copy(own);
@@ -102,6 +117,52 @@ test.each([
     expect(messages).toEqual([["message", "message"]]);
     expect(left).toBe(rest.toString("latin1"));
   }
+});
+
+test("a hub reads messages that are masked with a key of zeros, in any cut", () => {
+  const payloads = [Buffer.from("short"), randomBytes(300), Buffer.alloc(0)];
+  const frames = [...payloads.map((one) => masked(binary, one)), masked(ping, Buffer.from("life"))];
+  const expected = [
+    ...payloads.map((one) => ["message", one.toString("latin1")]),
+    ["control", masked(ping, Buffer.from("life")).toString("latin1")],
+  ];
+  for (const chunks of cuts(Buffer.concat(frames))) {
+    expect(read(chunks, atHub)).toEqual({ messages: expected, other: "" });
+  }
+});
+
+test.each([
+  ["another key", masked(binary, Buffer.from("text"), 0x0102_0304)],
+  ["another key of a ping", masked(ping, Buffer.from("text"), 1)],
+  ["no mask", frame(binary, Buffer.from("text"))],
+  ["a close frame", masked(close, Buffer.from([3, 232]))],
+  ["a message over the limit", masked(binary, Buffer.alloc(1_001)).subarray(0, 40)],
+])("at a hub, %s and all that follows is left to ws in any cut", (_what, other) => {
+  const message = Buffer.from("message");
+  const rest = Buffer.concat([other, masked(binary, message)]);
+  for (const chunks of cuts(Buffer.concat([masked(binary, message), rest]))) {
+    const { messages, other: left } = read(chunks, atHub);
+    expect(messages).toEqual([["message", "message"]]);
+    expect(left).toBe(rest.toString("latin1"));
+  }
+});
+
+test("a hub may keep messages: only chunks that were copied into one are given back", () => {
+  const kept: Buffer[] = [];
+  const reader = new MessageReader(
+    { onMessage: (message) => void kept.push(message), onControl() {}, onOther() {} },
+    { end: "hub", maxBytes: 100_000 },
+  );
+  const payload = randomBytes(20_000);
+  const bytes = masked(binary, payload);
+  const chunks = [bytes.subarray(0, 9_000), bytes.subarray(9_000), bytes].map((part) => {
+    const own = Buffer.allocUnsafeSlow(part.length);
+    part.copy(own);
+    return own;
+  });
+  for (const chunk of chunks) reader.read(chunk);
+  expect(kept.map((message) => message.equals(payload))).toEqual([true, true]);
+  expect(chunks.map(({ length }) => length)).toEqual([0, 0, bytes.length]);
 });
 
 test("memory of a long chunk and of a joined message is given back when the message was read", () => {

@@ -3,7 +3,7 @@ import { WebSocket } from "ws";
 import type { RawData } from "ws";
 import { CLOSE_CODES } from "../wire/close-code.ts";
 import { boundedText } from "../wire/frame.ts";
-import { readMessages } from "./message-reader.ts";
+import { readMessages, type Reading } from "./message-reader.ts";
 import { DRAIN_NOTICE_BYTES } from "./transport.ts";
 import type { Transport, TransportListener } from "./transport.ts";
 
@@ -16,9 +16,10 @@ const MAX_CLOSE_REASON_BYTES = 123;
  * A transport over an open WebSocket. Create it and the session in the same turn as the socket's `open` or
  * `connection` event, or messages are lost. `ws` disables Nagle's algorithm.
  *
- * @param below - the socket of a client's WebSocket: messages are valid until `onMessage` returns. Left out, they may be kept
+ * @param below - the WebSocket's own socket, from which messages are read. Left out, `ws` reads them, and they may be kept
+ * @param reading - default: an agent's
  */
-export function wsTransport(socket: WebSocket, below?: Duplex): Transport {
+export function wsTransport(socket: WebSocket, below?: Duplex, reading?: Reading): Transport {
   socket.binaryType = "nodebuffer";
 
   let current: TransportListener | undefined;
@@ -31,7 +32,7 @@ export function wsTransport(socket: WebSocket, below?: Duplex): Transport {
   }
 
   function subscribe(): void {
-    if (below !== undefined) readMessages(below, (message) => current?.onMessage(message));
+    if (below !== undefined) readMessages(below, (message) => current?.onMessage(message), reading);
     socket.on("message", (data: RawData, isBinary: boolean) => {
       if (isBinary && Buffer.isBuffer(data)) current?.onMessage(data);
       else close(CLOSE_CODES.protocolError, "text message");

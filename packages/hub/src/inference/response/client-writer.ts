@@ -46,9 +46,10 @@ export class ClientWriter {
     return this.#isFinishing;
   }
 
-  write(bytes: Buffer | string): void {
+  /** @param isLast - see {@link ClientResponse.write} */
+  write(bytes: Buffer | string, isLast = false): void {
     this.#lastWriteMs = this.#nowMs();
-    this.#isWritable = this.client.write(bytes);
+    this.#isWritable = this.client.write(bytes, isLast);
     if (!this.#isWritable) this.#blockedMs ??= this.#lastWriteMs;
   }
 

@@ -50,7 +50,7 @@ export class WholeRelay {
     }
     if (out === undefined) return;
     if (!this.#writer.client.isHeadWritten) this.#writer.client.writeHead(status, headers);
-    this.#writer.write(out);
+    this.#writer.write(out, true);
   }
 
   /** @throws HubError when its body is not what it has to be, or not complete */

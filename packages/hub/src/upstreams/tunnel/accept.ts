@@ -97,7 +97,10 @@ function begin(
   const report = (of: TunnelReport) => {
     if (registry.isCurrent(participant, session)) events.reported(participant, of);
   };
-  const transport = wsTransport(webSocket);
+  const transport = wsTransport(webSocket, connection, {
+    end: "hub",
+    maxBytes: limits.tunnelMessageBytes,
+  });
   const session: RequesterSession = new RequesterSession(transport, {
     responseWindowBytes: limits.tunnelResponseWindowBytes,
     maxStreams: limits.tunnelMaxStreams,
