@@ -52,6 +52,19 @@ describeWhisper.for(PATHS)("whisper.cpp by %s", (path) => {
     expect(await transcriptions.create({ ...request, response_format: "text" })).toBe(text);
   });
 
+  test("translates, which the server has no path for", async () => {
+    await using server = await startWhisperServer();
+    await using lab = await startLab();
+    await using _ada = await lab.bring(path, server.url);
+    const { translations } = lab.openai.audio;
+    const request = { model: "*", response_format: "verbose_json" } as const;
+    for (const length of [3, 60]) {
+      const file = noise(length);
+      const translated = await translations.create({ ...request, ...{ file, duration: "1000" } });
+      expect(translated).toMatchObject({ task: "translate", duration: length });
+    }
+  });
+
   test("takes a file in front of its model", async () => {
     await using server = await startWhisperServer();
     await using lab = await startLab();
@@ -103,6 +116,16 @@ describeWhisper.for(PATHS)("whisper.cpp by %s", (path) => {
     await lab.untilReadiness("ada", "down");
     const refused = await transcribe(lab, {});
     expect([refused.status, await codeOf(refused)]).toEqual([503, "participant_offline"]);
+  });
+
+  test("refuses what is no sound in its own words", async () => {
+    await using server = await startWhisperServer();
+    await using lab = await startLab();
+    await using _ada = await lab.bring(path, server.url);
+    const text = new File(["hello"], "hello.wav");
+    const refused = await transcribe(lab, {}, { sound: text });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { message: "Invalid request" } });
   });
 
   test("has no chat", async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { joinDirect, join, PATHS } from "../support/hub/joining.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
+import { startRecordedWhisper, whisperTranscript } from "../support/providers/recorded-whisper.ts";
 import { until } from "../support/waiting.ts";
 
 interface Sent {
@@ -246,57 +247,19 @@ describe.each(PATHS)("over %s", (path) => {
   });
 });
 
-/** As examples/server of whisper.cpp responds: no list of models, and its name with every response. */
-async function startWhisper(inferencePath: string) {
-  const forms: string[] = [];
-  const types: Record<string, string> = { text: "text/html; charset=utf-8", vtt: "text/vtt" };
-  const server = createServer((request, response) => {
-    const send = (status: number, type: string, body: string) =>
-      response.writeHead(status, { server: "whisper.cpp", "content-type": type }).end(body);
-    const line = `${request.method} ${request.url}`;
-    if (line === "GET /") return send(200, "text/html", `<form action="${inferencePath}">`);
-    const parts: Buffer[] = [];
-    request.on("data", (part: Buffer) => parts.push(part));
-    return request.on("end", () => {
-      if (line !== `POST ${inferencePath}`) return send(404, "text/plain", "File Not Found");
-      const form = Buffer.concat(parts).toString("latin1");
-      forms.push(form);
-      const format = /name="response_format"\r\n\r\n(\w+)/.exec(form)?.[1] ?? "json";
-      const srt = format === "srt" ? "application/x-subrip" : "application/json";
-      return send(200, types[format] ?? srt, `{"text":"${format}"}`);
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    forms,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
-}
-
 describe.each(PATHS)("whisper.cpp, over %s", (path) => {
   test.each(["/inference", "/v1/audio/transcriptions"])(
     "transcribes at %s, in each of its formats",
     async (inferencePath) => {
-      await using server = await startWhisper(inferencePath);
+      await using server = await startRecordedWhisper(inferencePath);
       await using hub = await startTestHub();
       const code = await hub.createRoom();
       await using _ada = await join(path, hub, code, { model: "whisper", endpoint: server.url });
       await untilListed(hub, code, "audioTranscriptions", "supported");
       const types: Record<string, string> = {};
       for (const format of ["json", "verbose_json", "text", "srt", "vtt"]) {
-        const body = new FormData();
-        body.set("model", "*");
-        body.set("response_format", format);
-        body.set("file", new Blob([sound.subarray(0, 1_000)]), "a.wav");
-        const url = `/rooms/${code}/v1/audio/transcriptions`;
-        const response = await hub.fetch(url, { method: "POST", body });
-        expect(await response.text()).toBe(`{"text":"${format}"}`);
+        const response = await sendSound(hub, code, "transcriptions", { response_format: format });
+        expect(await response.text()).toBe(whisperTranscript(format));
         types[format] = response.headers.get("content-type") ?? "";
       }
       expect(types).toEqual({
@@ -312,7 +275,52 @@ describe.each(PATHS)("whisper.cpp, over %s", (path) => {
       expect(refused.status).toBe(400);
     },
   );
+
+  test.each([1_000, 2_000_000])("translates %s bytes of sound at the same path", async (length) => {
+    await using server = await startRecordedWhisper();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "whisper", endpoint: server.url });
+    await untilListed(hub, code, "audioTranslations", "supported");
+    const response = await sendSound(hub, code, "translations", {}, Buffer.alloc(length, 1));
+    expect(await response.text()).toBe(whisperTranscript("translated"));
+    const parts = server.forms[0]?.split(/^--.*\r\n/m).map((part) => part.split("\r\n\r\n"));
+    expect(parts?.slice(1).map(([head]) => head)).toEqual([
+      'Content-Disposition: form-data; name="translate"',
+      'Content-Disposition: form-data; name="model"',
+      expect.stringContaining('name="file"'),
+      "",
+    ]);
+    expect(parts?.[3]?.[1]).toHaveLength(length + "\r\n".length);
+  });
+
+  test("refuses a form without a file in its own words", async () => {
+    await using server = await startRecordedWhisper();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "whisper", endpoint: server.url });
+    await untilListed(hub, code, "audioTranscriptions", "supported");
+    const body = new FormData();
+    body.set("model", "*");
+    const url = `/rooms/${code}/v1/audio/transcriptions`;
+    const refused = await hub.fetch(url, { method: "POST", body });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { message: "Invalid request" } });
+  });
 });
+
+function sendSound(
+  hub: TestHub,
+  code: string,
+  surface: "transcriptions" | "translations",
+  fields: Record<string, string>,
+  bytes: Buffer<ArrayBuffer> = sound.subarray(0, 1_000),
+): Promise<Response> {
+  const body = new FormData();
+  for (const [name, value] of Object.entries({ model: "*", ...fields })) body.set(name, value);
+  body.set("file", new Blob([bytes]), "a.wav");
+  return hub.fetch(`/rooms/${code}/v1/audio/${surface}`, { method: "POST", body });
+}
 
 test("a malformed form reaches no participant", async () => {
   await using server = await startServer({ "/v1/images/edits": respond("application/json", "{}") });

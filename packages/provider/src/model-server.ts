@@ -22,6 +22,7 @@ import { CountTokensCall } from "./messages/counting/count-tokens-call.ts";
 import { messagesTranslation } from "./messages/messages-translation.ts";
 import { responsesTranslation } from "./responses/responses-translation.ts";
 import { TranslatedCall } from "./translation/translated-call.ts";
+import { callWhisper, isWhisperPath } from "./translation/whisper-request.ts";
 import {
   type ReportedCapabilities,
   ServerKnowledge,
@@ -227,6 +228,10 @@ export class ModelServer {
     const surface = request.method === "POST" ? surfaces.get(request.path) : undefined;
     if (surface === undefined) return this.#send(toServer, sink);
     const knowledge = this.#knowledge;
+    if (knowledge.program === "whisper.cpp" && isWhisperPath(request.path)) {
+      const learning = new LearningSink(sink, surface, knowledge);
+      return callWhisper(toServer, (form) => this.#send(form, learning));
+    }
     const translation = translations[surface];
     if (translation !== undefined && this.#mayGoToChat(translation)) {
       return new TranslatedCall(toServer, sink, {
@@ -241,14 +246,10 @@ export class ModelServer {
   }
 
   /**
-   * Where a path is at the server. Its version 2 of reranking is beside version 1, which serves the same where there is none;
-   * whisper.cpp transcribes at a path of its own.
+   * Where a path is at the server. Its version 2 of reranking is beside version 1, which serves the same where there is none.
    */
   #placeOf(path: string): { baseUrl: string; path: string } {
     const { baseUrl } = this.#options;
-    if (path === "/audio/transcriptions" && this.#knowledge.program === "whisper.cpp") {
-      return { baseUrl: serverRoot(baseUrl), path: "/inference" };
-    }
     if (!path.startsWith("/v2/")) return { baseUrl, path };
     return this.#knowledge.native("rerankV2") === "supported"
       ? { baseUrl: serverRoot(baseUrl), path }

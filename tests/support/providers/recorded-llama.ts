@@ -1,15 +1,7 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-
-/** One response of a real llama-server, from `tests/fixtures/llama.cpp/`. */
-export interface LlamaRecording {
-  status: number;
-  /** without the headers that frame the body */
-  headers: Record<string, string>;
-  body: Buffer;
-}
+import { type Recording, readRecording } from "./recording.ts";
 
 /** One request to the server. */
 interface LlamaRequest {
@@ -33,7 +25,7 @@ export interface RecordedLlama extends AsyncDisposable {
 export const LLAMA_MODEL = "tiny";
 
 /** @returns undefined where the recording stands */
-type Instead = (request: LlamaRequest) => LlamaRecording | undefined;
+type Instead = (request: LlamaRequest) => Recording | undefined;
 
 interface RecordedLlamaOptions {
   /** A request waits for this before its response. */
@@ -75,30 +67,17 @@ export async function startRecordedLlama(
 }
 
 /** The recording for a request; a path without one is a 404. */
-function llamaAnswer(request: LlamaRequest): LlamaRecording {
+function llamaAnswer(request: LlamaRequest): Recording {
   const name = recordingFor(request);
   return name === undefined ? notFound : llamaRecording(name);
 }
 
 /** @param name - of a file, without its ending */
-export function llamaRecording(name: string): LlamaRecording {
-  const file = readFileSync(new URL(`../../fixtures/llama.cpp/${name}.http`, import.meta.url));
-  const headEnd = file.indexOf("\r\n\r\n");
-  const [statusLine = "", ...lines] = file.toString("latin1", 0, headEnd).split("\r\n");
-  const headers = lines.map((line): [string, string] => {
-    const [key = "", value = ""] = line.split(/: ?(.*)/s);
-    return [key.toLowerCase(), value];
-  });
-  return {
-    status: Number(statusLine.split(" ")[1]),
-    headers: Object.fromEntries(headers.filter(([key]) => !framing.has(key))),
-    body: file.subarray(headEnd + 4),
-  };
+export function llamaRecording(name: string): Recording {
+  return readRecording(`llama.cpp/${name}`);
 }
 
-const framing = new Set(["content-length", "transfer-encoding", "connection", "keep-alive"]);
-
-const notFound: LlamaRecording = {
+const notFound: Recording = {
   status: 404,
   headers: { server: "llama.cpp", "content-type": "application/json; charset=utf-8" },
   body: Buffer.from('{"error":{"code":404,"message":"File Not Found","type":"not_found_error"}}'),

@@ -13,6 +13,7 @@ import {
   queryModelServer,
   serverText,
 } from "../sharing/found-server.ts";
+import { servedWords } from "../sharing/served-surfaces.ts";
 import { countOf, safe, shellWord } from "../terminal/text.ts";
 import { type Check, type Examination, failed, type Finding, ok, skipped } from "./check.ts";
 import type { CliContext } from "../context.ts";
@@ -97,7 +98,7 @@ async function describe({ context, headers }: Examination, server: FoundServer):
   return `${name ?? "model server"} at ${safe(endpoint)}: ${state}`;
 }
 
-function stateOf({ readiness, status, models }: FoundServer): string {
+function stateOf({ readiness, status, models, capabilities }: FoundServer): string {
   switch (readiness) {
     case "loading":
       return "loading its model";
@@ -108,6 +109,9 @@ function stateOf({ readiness, status, models }: FoundServer): string {
     case "ready":
     case "wrong-model":
       break;
+  }
+  if (models === undefined && capabilities != null) {
+    return `lists no models; can serve ${servedWords(capabilities).join(", ")}`;
   }
   if (models === undefined) return `does not list its models (${status})`;
   if (models.length === 0) return "no models";

@@ -86,7 +86,10 @@ function namedModel(
   }
   const known = servers.flatMap(({ models = [] }) => models);
   const meant = nearModel(model, known);
-  if (endpoint === undefined) {
+  const unlisted = servers.find(listsNone);
+  // Nothing but a server that lists no models can have it.
+  const place = endpoint ?? (known.length === 0 ? unlisted?.endpoint : undefined);
+  if (place === undefined) {
     const message = `No model server on this machine has ${model}`;
     throw new CommandError(message, hintFor(servers, meant));
   }
@@ -99,8 +102,8 @@ function namedModel(
     const hint = meant === undefined ? "" : `; did you mean ${safe(meant)}?`;
     warn(`${endpoint} does not list ${safe(model)}${hint}`);
   }
-  const capabilities = servers.find(listsNone)?.capabilities;
-  return { endpoint, model, serverName: undefined, traits: capabilities ? { capabilities } : {} };
+  const traits = unlisted?.capabilities ? { capabilities: unlisted.capabilities } : {};
+  return { endpoint: place, model, serverName: unlisted?.name, traits };
 }
 
 /** Prefers the same model in another size: `llama3`, `llama3:8b`, `llama3:latest`. */
@@ -114,9 +117,11 @@ function hintFor(servers: readonly FoundServer[], meant: string | undefined): st
   const known = servers.flatMap(({ name, models = [] }) =>
     models.map((id) => `${id} (${name ?? ""})`),
   );
-  return known.length === 0
-    ? "load the model first"
-    : `choose one of: ${known.slice(0, 8).join(", ")}`;
+  if (known.length === 0) return "load the model first";
+  const choice = `choose one of: ${known.slice(0, 8).join(", ")}`;
+  const unlisted = servers.find(listsNone);
+  if (unlisted === undefined) return choice;
+  return `${choice}; for ${serverText(unlisted)}, add --endpoint ${shellWord(unlisted.endpoint)}`;
 }
 
 /** Why none of these servers has a model to share, the most specific reason first. */

@@ -254,7 +254,8 @@ async function listModels(
   }
   const { status } = response;
   if (response.headers.get("server") === "whisper.cpp") {
-    const capabilities = capabilitiesFor(["transcription"]);
+    // Whether it translates follows from its options, and is found out by its participant.
+    const { audioTranslations: _, ...capabilities } = capabilitiesFor(["transcription"]);
     const readiness = "ready";
     return { ...noResponse, readiness, status, isApi: true, program: "whisper.cpp", capabilities };
   }

@@ -183,8 +183,21 @@ test("whisper.cpp needs a name for its model, and is shared for transcription", 
   });
   const endpoint = "http://127.0.0.1:8080";
   const [choice] = await choose({ endpoint, models: ["whisper"] });
+  // Whether it translates is found out later.
+  const { audioTranslations: _, ...capabilities } = transcribes;
   expect(choice).toEqual({
     ...{ endpoint, model: "whisper", serverName: undefined },
-    traits: { capabilities: transcribes },
+    traits: { capabilities },
+  });
+});
+
+test("a name that no server lists is whisper.cpp's where there is no other server", async () => {
+  const alone = machine({ 8080: { whisper: {} } });
+  const [choice] = await alone.choose({ models: ["whisper"] });
+  expect(choice).toMatchObject({ endpoint: "http://127.0.0.1:8080", serverName: "whisper.cpp" });
+  const beside = machine({ 8080: { whisper: {} }, 9931: llamaServers.plain });
+  await expect(beside.choose({ models: ["whisper"] })).rejects.toMatchObject({
+    message: "No model server on this machine has whisper",
+    hint: "choose one of: m9931 (llama.cpp); for whisper.cpp at http://127.0.0.1:8080, add --endpoint http://127.0.0.1:8080",
   });
 });

@@ -196,9 +196,9 @@ test("SGLang lists its paths where vLLM does, and is recognised by a path of its
 });
 
 test.each([
-  ["/inference", "whisper.cpp"],
-  ["/v1/audio/transcriptions", undefined],
-])("whisper.cpp that transcribes at %s is taken for %s", async (path, expected) => {
+  ["/inference", "whisper.cpp", "supported"],
+  ["/v1/audio/transcriptions", undefined, "unsupported"],
+])("whisper.cpp that transcribes at %s is taken for %s", async (path, expected, translates) => {
   const { found, program, requested } = await discover(
     { "GET /": { body: `<form action="${path}" method="POST">` } },
     { found: { program: "whisper.cpp" } },
@@ -206,7 +206,7 @@ test.each([
   expect(program).toBe(expected);
   expect(found).toMatchObject({
     audioTranscriptions: "supported",
-    audioTranslations: "unsupported",
+    audioTranslations: translates,
   });
   expect(found).toMatchObject({ chatCompletions: "unsupported", rerank: "unsupported" });
   expect(requested).toEqual(["GET /"]);

@@ -233,7 +233,7 @@ export const fingerprints: readonly Fingerprint[] = [
   otherListing,
 ];
 
-/** It has neither a list of models nor one of paths, and translates only what asks for it in a field of its own. */
+/** It has neither a list of models nor one of paths. */
 export const whisperCpp: KnownCapabilities = {
   ...textAlone,
   openResponses: "unsupported",
@@ -242,6 +242,7 @@ export const whisperCpp: KnownCapabilities = {
   embeddings: "unsupported",
   messages: "unsupported",
   audioTranscriptions: "supported",
+  audioTranslations: "supported",
 };
 
 export const openai: KnownCapabilities = {

@@ -44,10 +44,11 @@ export async function recognise(
   if (found.program === "gateway") return { ...undescribed, program: "gateway", capabilities: {} };
   if (found.program === "whisper.cpp") {
     const page = (await look({ baseUrl: root, path: "/" }))?.body.toString("utf8") ?? "";
-    // Started with `--inference-path`, it takes transcriptions where others do.
+    // Started with `--inference-path`, it takes transcriptions where others do, and nothing else.
     const isUsual = page.includes(`action="${served("/audio/transcriptions")}"`);
     const program = isUsual ? undefined : found.program;
-    return { ...undescribed, program, capabilities: { ...whisperCpp } };
+    const audioTranslations = isUsual ? "unsupported" : "supported";
+    return { ...undescribed, program, capabilities: { ...whisperCpp, audioTranslations } };
   }
   const listed = fingerprints.find(
     ({ program }) => program !== undefined && program === found.program,

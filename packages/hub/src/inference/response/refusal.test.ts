@@ -17,6 +17,8 @@ describe("a provider's error body", () => {
     ['{"error":{"message":1,"code":"c"}}', { message: undefined, code: "c", shape: "none" }],
     ['{"error":"m"}', { message: "m", code: undefined, shape: "none" }],
     ['{"message":"m"}', { message: "m", code: undefined, shape: "none" }],
+    ["Invalid request\n", { message: "Invalid request", code: undefined, shape: "none" }],
+    ["500 Internal Server Error\nstof", none],
     ["null", none],
     ["[]", none],
     ["<html>", none],

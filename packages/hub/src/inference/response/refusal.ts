@@ -93,12 +93,14 @@ interface ProviderError {
   isAnthropicShape: boolean;
 }
 
+/** Of two words at least. */
+const plainLine = /^(?=\S+ \S)([^<>{}[\]\r\n]{1,200}?)\s*$/;
 const noShape = { isOpenAiShape: false, isAnthropicShape: false };
 
 /** @param text - already scrubbed of the participant's secrets */
 export function readProviderError(text: string): ProviderError {
-  // HTML or nothing has no fields: the hub has words of its own.
-  const { type, error, message } = parseObject(text) ?? {};
+  // A page has no message: the hub has words of its own. whisper.cpp's are a line of plain text.
+  const { type, error, message } = parseObject(text) ?? { message: plainLine.exec(text)?.[1] };
   if (typeof error === "string") return { message: error, code: undefined, ...noShape };
   if (isObject(error)) {
     const isError = typeof error["message"] === "string";
