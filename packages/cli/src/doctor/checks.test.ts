@@ -337,16 +337,6 @@ describe("the provider", () => {
     ["none", {}, "skipped", "none is needed to use a room"],
   ]);
 
-  test("whisper.cpp is shown with what it is for", async () => {
-    const headers = { server: "whisper.cpp" };
-    const fetch = async () => new Response("File Not Found (/v1/models)", { status: 404, headers });
-    const endpoint = "http://127.0.0.1:8080";
-    const { details } = await look("provider", { endpoint, context: { fetch } });
-    expect(details).toEqual([
-      `model server at ${endpoint}: lists no models; can serve transcription`,
-    ]);
-  });
-
   test("the fix for a silent server is a curl line for its model list", async () => {
     const { fix } = await look("provider", { endpoint: "http://127.0.0.1:9/v1/" });
     expect(fix).toContain("curl http://127.0.0.1:9/v1/models");

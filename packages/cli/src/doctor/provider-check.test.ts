@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { makeWorld } from "../test-context.fixture.ts";
-import { slotsText } from "./provider-check.ts";
+import type { Examination } from "./check.ts";
+import { providerCheck, slotsText } from "./provider-check.ts";
 
 const busy = [{ is_processing: true }, { is_processing: false }];
 
@@ -47,4 +48,16 @@ test("slots are read beside the base path, as llama.cpp has them", async () => {
   const props = { total_slots: 2 };
   const { text } = await slotsOf({ "/gpu/props": props }, "http://127.0.0.1:8080/gpu/v1");
   expect(text).toBe("2 slots");
+});
+
+test("whisper.cpp is shown with what it is for", async () => {
+  const headers = { server: "whisper.cpp" };
+  const fetch = async () => new Response("File Not Found (/v1/models)", { status: 404, headers });
+  const endpoint = "http://127.0.0.1:8080";
+  const { context } = makeWorld({ fetch });
+  const exam = { context, headers: {}, endpoint } as Examination;
+  const { details } = await providerCheck.run(exam, AbortSignal.timeout(1_000));
+  expect(details).toEqual([
+    `model server at ${endpoint}: lists no models; can serve transcription`,
+  ]);
 });
