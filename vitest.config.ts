@@ -52,7 +52,7 @@ export default defineConfig({
           name: "system",
           isolate,
           include: ["tests/**/*.test.ts"],
-          exclude: [slow, "tests/faults/**", "tests/real/**"],
+          exclude: [slow, "tests/faults/**", "tests/{languages,real}/**"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },

@@ -4,13 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestCertificate, trust } from "./test-certificate.ts";
 
-let signed: TestCertificate | undefined;
+/** With the authority's own certificate, in PEM. */
+type SignedCertificate = TestCertificate & { ca: string };
+
+let signed: SignedCertificate | undefined;
 
 /**
  * A certificate for this machine that an authority has signed, which every client in this process trusts. OpenSSL makes both
  * once: it costs a tenth of a second.
  */
-export function certificateOfAuthority(): TestCertificate {
+export function certificateOfAuthority(): SignedCertificate {
   if (signed !== undefined) return signed;
   const folder = mkdtempSync(join(tmpdir(), "roomhub-authority-"));
   const at = (name: string) => join(folder, name);
@@ -21,6 +24,8 @@ export function certificateOfAuthority(): TestCertificate {
     openssl(
       ...["req", "-x509", ...key("ca.key"), "-out", at("ca.pem"), "-days", "2"],
       ...["-subj", "/CN=Authority of tests"],
+      // Python requires it from 3.13 on.
+      ...["-addext", "keyUsage=critical,keyCertSign"],
     );
     openssl("req", ...key("hub.key"), "-out", at("hub.csr"), "-subj", "/CN=hub of tests");
     writeFileSync(at("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1\n");
@@ -29,8 +34,9 @@ export function certificateOfAuthority(): TestCertificate {
       ...["-days", "2", "-extfile", at("names"), "-out", at("hub.pem")],
     );
     const read = (name: string) => readFileSync(at(name), "utf8");
-    trust({ cert: read("ca.pem"), key: "" });
-    return (signed = { cert: read("hub.pem"), key: read("hub.key") });
+    const ca = read("ca.pem");
+    trust({ cert: ca, key: "" });
+    return (signed = { cert: read("hub.pem"), key: read("hub.key"), ca });
   } finally {
     rmSync(folder, { recursive: true });
   }

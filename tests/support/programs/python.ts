@@ -7,6 +7,7 @@ const looked = [
   "anthropic",
   "http",
   "langchain_openai",
+  "llm",
   "requests",
   "websockets",
 ] as const;

@@ -4,6 +4,7 @@ import { parse as parseYaml } from "yaml";
 import { createParticipant } from "@roomhub/participant";
 import type { GuideLab } from "../../support/documents/guide-lab.ts";
 import { missingInPython } from "../../support/programs/python.ts";
+import { missingInRuby } from "../../support/programs/ruby.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
 const messages = [{ role: "user", content: "Hello!" }];
@@ -160,6 +161,28 @@ curl "$OPENAI_API_BASE_URL/models" -H "authorization: Bearer $OPENAI_API_KEY"`,
     missing: missingInPython("openai"),
     async follow(block, lab) {
       expect(await lab.shell(`python3 - <<'EOF'\n${block}EOF`)).toContain("Hello!");
+    },
+  },
+  {
+    begins: "from anthropic",
+    missing: missingInPython("anthropic"),
+    async follow(block, lab) {
+      expect(await lab.shell(`python3 - <<'EOF'\n${block}EOF`)).toContain("Hello!");
+    },
+  },
+  {
+    begins: "- model_id: room",
+    cannot: "llm is run with such a file where it is installed; its settings are used",
+    async follow(block, lab) {
+      const [model] = parseYaml(lab.here(block)) as [{ model_name: string; api_base: string }];
+      await answersChat(model.api_base, "roomhub", model.model_name);
+    },
+  },
+  {
+    begins: 'require "ruby_llm"',
+    missing: missingInRuby("ruby_llm"),
+    async follow(block, lab) {
+      expect(await lab.shell(`ruby -W0 - <<'EOF'\n${block}EOF`)).toBe("Hello!\n");
     },
   },
   {
