@@ -5,7 +5,7 @@ import { runCommand } from "../support/programs/run-command.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { llama } from "./binary.ts";
 import { type ServerProcess, startServerProcess } from "./server-process.ts";
-import { writeTinyModel } from "./tiny-model.ts";
+import { type TinyModelKind, writeTinyModel } from "./tiny-model.ts";
 
 export interface LlamaServerOptions {
   /** Where it listens; a free one by default. */
@@ -21,6 +21,8 @@ export interface LlamaServerOptions {
   isHeld?: boolean | undefined;
   /** Two models, `one` and `two`, none of them loaded. */
   isRouter?: boolean | undefined;
+  /** A model that reranks, and nothing else. */
+  isReranker?: boolean | undefined;
   /** further options of its command line */
   args?: readonly string[] | undefined;
 }
@@ -41,6 +43,7 @@ export interface LlamaServer extends ServerProcess {
   /** Lets a held one load its model, and waits until it has. */
   load(): Promise<void>;
   slots(): Promise<Slot[]>;
+  post(path: string, body: Record<string, unknown>): Promise<Response>;
 }
 
 /** Resolves when its model is loaded, or when it reports that it is loading, for a held one. */
@@ -61,6 +64,7 @@ export async function startLlamaServer(options: LlamaServerOptions = {}): Promis
         ...["--threads", "1", "--threads-batch", "1", ...modelArguments],
         ...(options.alias === undefined ? [] : ["--alias", options.alias]),
         ...(options.apiKey === undefined ? [] : ["--api-key", options.apiKey]),
+        ...(options.isReranker === true ? ["--reranking"] : []),
         ...(options.args ?? []),
       ],
       status: options.isHeld === true ? 503 : 200,
@@ -81,6 +85,11 @@ export async function startLlamaServer(options: LlamaServerOptions = {}): Promis
     async slots() {
       return (await (await child.get("/slots")).json()) as Slot[];
     },
+    post: (path, body) =>
+      fetch(`http://127.0.0.1:${child.port}${path}`, {
+        method: "POST",
+        body: JSON.stringify(body),
+      }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -91,7 +100,7 @@ const nameOfFile = ({ file = "tiny.gguf" }: LlamaServerOptions) => file;
 async function prepareModel(folder: string, options: LlamaServerOptions): Promise<string[]> {
   const path = join(folder, nameOfFile(options));
   if (options.isHeld !== true) {
-    await placeModel(path);
+    await placeModel(path, options.isReranker === true ? "reranker" : "chat");
     return ["--model", path];
   }
   // It looks at the model's size before it loads it, and waits for a pipe that has no writer: as long as it is to.
@@ -116,8 +125,8 @@ async function prepareRouter(folder: string): Promise<string[]> {
   return ["--models-dir", folder];
 }
 
-async function placeModel(path: string): Promise<void> {
-  const own = process.env["LLAMA_MODEL"];
-  if (own === undefined || own === "") await writeTinyModel(path);
+async function placeModel(path: string, kind: TinyModelKind = "chat"): Promise<void> {
+  const own = kind === "chat" ? process.env["LLAMA_MODEL"] : undefined;
+  if (own === undefined || own === "") await writeTinyModel(path, kind);
   else await symlink(own, path);
 }

@@ -2,9 +2,14 @@ import { writeFile } from "node:fs/promises";
 import { createRandom } from "../faults/seeded-random.ts";
 import { encodeGguf, type GgufTensor, type GgufValue } from "./gguf.ts";
 
+/** `reranker`: with a head that says how well a document fits, as Qwen3's rerankers have. */
+export type TinyModelKind = "chat" | "reranker";
+
 /** Writes a model of random weights, 260 KB: its text is noise, llama-server's protocol around it is real. */
-export function writeTinyModel(path: string): Promise<void> {
-  return writeFile(path, encodeGguf(metadata(), tensors()));
+export function writeTinyModel(path: string, kind: TinyModelKind = "chat"): Promise<void> {
+  const isReranker = kind === "reranker";
+  const facts = isReranker ? { ...metadata("qwen3"), ...rerankerMetadata } : metadata("llama");
+  return writeFile(path, encodeGguf(facts, [...tensors(), ...(isReranker ? rerankerHead() : [])]));
 }
 
 const contextLength = 32_768;
@@ -89,20 +94,19 @@ function vocabulary(): Token[] {
   ];
 }
 
-function metadata(): Record<string, GgufValue> {
+function metadata(architecture: "llama" | "qwen3"): Record<string, GgufValue> {
   const tokens = vocabulary();
-  const uint32 = (value: number): GgufValue => ({ kind: "uint32", value });
   return {
-    "general.architecture": { kind: "string", value: "llama" },
+    "general.architecture": { kind: "string", value: architecture },
     "general.name": { kind: "string", value: "tiny" },
-    "llama.context_length": uint32(contextLength),
-    "llama.embedding_length": uint32(width),
-    "llama.block_count": uint32(layers),
-    "llama.feed_forward_length": uint32(innerWidth),
-    "llama.attention.head_count": uint32(heads),
-    "llama.attention.head_count_kv": uint32(heads),
-    "llama.rope.dimension_count": uint32(width / heads),
-    "llama.attention.layer_norm_rms_epsilon": { kind: "float32", value: 1e-5 },
+    [`${architecture}.context_length`]: uint32(contextLength),
+    [`${architecture}.embedding_length`]: uint32(width),
+    [`${architecture}.block_count`]: uint32(layers),
+    [`${architecture}.feed_forward_length`]: uint32(innerWidth),
+    [`${architecture}.attention.head_count`]: uint32(heads),
+    [`${architecture}.attention.head_count_kv`]: uint32(heads),
+    [`${architecture}.rope.dimension_count`]: uint32(width / heads),
+    [`${architecture}.attention.layer_norm_rms_epsilon`]: { kind: "float32", value: 1e-5 },
     "tokenizer.ggml.model": { kind: "string", value: "llama" },
     "tokenizer.ggml.tokens": { kind: "strings", values: tokens.map(({ text }) => text) },
     "tokenizer.ggml.token_type": { kind: "int32s", values: tokens.map(({ type }) => type) },
@@ -117,19 +121,44 @@ function metadata(): Record<string, GgufValue> {
   };
 }
 
-function tensors(): GgufTensor[] {
-  const random = createRandom(1);
-  const tokens = vocabulary();
-  const weights = (name: string, shape: [columns: number, rows: number], spread: number) => ({
+function uint32(value: number): GgufValue {
+  return { kind: "uint32", value };
+}
+
+const rankPooling = 4;
+const labels = ["yes", "no"];
+
+const rerankerMetadata: Record<string, GgufValue> = {
+  "qwen3.pooling_type": uint32(rankPooling),
+  "qwen3.classifier.output_labels": { kind: "strings", values: labels },
+  "tokenizer.chat_template.rerank": { kind: "string", value: "{query}\n{document}" },
+};
+
+function rerankerHead(): GgufTensor[] {
+  const headNorms = ["attn_q_norm", "attn_k_norm"].map((part) =>
+    norm(`blk.0.${part}.weight`, width / heads),
+  );
+  return [
+    ...headNorms,
+    randomWeights(createRandom(2))("cls.output.weight", [width, labels.length], 0.3),
+  ];
+}
+
+function norm(name: string, size = width): GgufTensor {
+  return { name, shape: [size], values: new Float32Array(size).fill(1) };
+}
+
+function randomWeights(random: () => number) {
+  return (name: string, shape: [columns: number, rows: number], spread: number) => ({
     name,
     shape,
     values: Float32Array.from({ length: shape[0] * shape[1] }, () => (random() * 2 - 1) * spread),
   });
-  const norm = (name: string) => ({
-    name,
-    shape: [width],
-    values: new Float32Array(width).fill(1),
-  });
+}
+
+function tensors(): GgufTensor[] {
+  const weights = randomWeights(createRandom(1));
+  const tokens = vocabulary();
   const embedding = weights("token_embd.weight", [width, tokens.length], 0.5);
   const output = weights("output.weight", [width, tokens.length], 0.3);
   tokens.forEach(({ text, bias }, index) => {
@@ -156,5 +185,7 @@ function tensors(): GgufTensor[] {
   return [embedding, output, norm("output_norm.weight"), ...blocks.flat()];
 }
 
-const [, program, outputPath] = process.argv;
-if (program === import.meta.filename && outputPath !== undefined) await writeTinyModel(outputPath);
+const [, program, outputPath, kind] = process.argv;
+if (program === import.meta.filename && outputPath !== undefined) {
+  await writeTinyModel(outputPath, kind === "reranker" ? kind : "chat");
+}

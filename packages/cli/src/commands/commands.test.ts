@@ -104,6 +104,15 @@ test("context and features are columns where something is known of them", async 
   expect(line).toMatch(/ llama3 \(answers as qwen3\) {2}8k +tools schema {2}online /);
 });
 
+test("a participant without chat is listed with what it is for", async () => {
+  const unsupported = { chatCompletions: "unsupported", audioTranslations: "unsupported" } as const;
+  const capabilities = { ...unsupported, audioTranscriptions: "supported" } as const;
+  const whisper = aParticipant({ capabilities });
+  const world = makeWorld({}, { listParticipants: async () => [whisper] });
+  await world.run("participants", "ABC234");
+  expect(world.stdout.text).toMatch(/ CAN +STATUS .*\n.* transcription {2}online /);
+});
+
 test("an empty room is reported on stderr with the command that joins it", async () => {
   const world = makeWorld({}, { listModels: async () => [] });
   expect(await world.run("models", "abc234")).toBe(0);

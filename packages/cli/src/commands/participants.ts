@@ -4,6 +4,7 @@ import type { CliContext } from "../context.ts";
 import { loadColumn } from "../terminal/load-text.ts";
 import { type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.ts";
 import { envSecret } from "../secrets.ts";
+import { servedWords } from "../sharing/served-surfaces.ts";
 import { contextText, featureWords, modelText } from "@roomhub/room-state";
 import { formatTable, printDone, safe, withoutEmpty, writeJson } from "../terminal/text.ts";
 
@@ -75,12 +76,18 @@ function participantRow(participant: ParticipantSummary): string[] {
     safe(participant.nickname),
     safe(modelText(participant)),
     contextText(participant.context),
-    featureWords(participant.features).join(" "),
+    abilityText(participant),
     safe(participant.status),
     pathText(connection),
     load === undefined ? "" : loadColumn(load),
     safe(participant.endpoint),
   ];
+}
+
+/** The features of a chat model; of any other one, what it is for. */
+function abilityText({ capabilities, features }: ParticipantSummary): string {
+  const hasNoChat = capabilities.chatCompletions === "unsupported";
+  return (hasNoChat ? servedWords(capabilities) : featureWords(features)).join(" ");
 }
 
 function modelRow(model: ModelEntry): string[] {
