@@ -62,7 +62,10 @@ describeReal.for(PATHS)("a server that is killed, by %s", (path) => {
     await llama.kill("SIGKILL");
 
     const lost = await lab.post("/chat/completions", { model: "*", messages: userSays("hi") });
-    expect([lost.status, await codeOf(lost)]).toEqual([502, "provider_unreachable"]);
+    // The second where a look at the server came first.
+    expect(["502 provider_unreachable", "503 participant_offline"]).toContain(
+      `${lost.status} ${String(await codeOf(lost))}`,
+    );
 
     await lab.untilReadiness("ada", "down");
     const refused = await lab.post("/chat/completions", { model: "ada", messages: userSays("hi") });

@@ -36,7 +36,7 @@ describeReal.for(PATHS)("reranking by %s", (path) => {
     const cohere = new CohereClientV2({ environment, token: "any" });
     const { results } = await cohere.rerank({ model: "*", query, documents });
     const scores = results.map(({ relevanceScore }) => relevanceScore);
-    expect(results.map(({ index }) => index).toSorted()).toEqual([0, 1, 2]);
+    expect(new Set(results.map(({ index }) => index))).toEqual(new Set([0, 1, 2]));
     expect(scores).toEqual(scores.toSorted((a, b) => b - a));
     const refused = await cohere
       .rerank({ model: "*", query, documents: [] })
