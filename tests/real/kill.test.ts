@@ -64,7 +64,7 @@ describeReal.for(PATHS)("a server that is killed, by %s", (path) => {
     const lost = await lab.post("/chat/completions", { model: "*", messages: userSays("hi") });
     // The second where a look at the server came first.
     expect(["502 provider_unreachable", "503 participant_offline"]).toContain(
-      `${lost.status} ${String(await codeOf(lost))}`,
+      `${lost.status} ${await codeOf(lost)}`,
     );
 
     await lab.untilReadiness("ada", "down");
