@@ -63,6 +63,18 @@ describe("the rows of a list", () => {
     expect(list()).not.toEqual(before);
   });
 
+  test("of a list that was made do not change with the next one", () => {
+    const rows = new ParticipantRows();
+    const one = aReady();
+    rows.listOf([one], 0);
+    const made = rows.listOf([one], 0);
+    const text = made.toString();
+    one.presence.lastSeenAt++;
+    one.paths.lastContactAt = 1_700_000_123_456;
+    expect(rows.listOf([one], 0).toString()).not.toBe(text);
+    expect(made.toString()).toBe(text);
+  });
+
   test("of an empty room are an empty list", () => {
     expect(new ParticipantRows().listOf([], 0).toString()).toBe('{"participants":[]}');
   });

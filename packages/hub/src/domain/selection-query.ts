@@ -125,8 +125,9 @@ export function standInsLast(
   participants: Participant[],
   nowMs: number,
 ): Participant[] {
-  if (!haveOthers(room, "chatCompletions", () => nowMs, noDemand)) return participants;
   const standIns = participants.filter((one) => one.isStandIn);
+  if (standIns.length === 0) return participants;
+  if (!haveOthers(room, "chatCompletions", () => nowMs, noDemand)) return participants;
   return [...participants.filter((one) => !one.isStandIn), ...standIns];
 }
 
