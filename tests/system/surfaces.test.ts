@@ -360,7 +360,7 @@ test("a request for any participant goes to one that is known to have the surfac
   expect(await refused.json()).toMatchObject({
     error: {
       code: "unsupported_protocol",
-      message: expect.stringContaining("ada cannot serve audioSpeech"),
+      message: expect.stringContaining("ada cannot serve /audio/speech"),
     },
   });
 });

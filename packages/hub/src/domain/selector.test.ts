@@ -301,7 +301,7 @@ describe("capabilities", () => {
   test("when none is left the answer is unsupported_protocol and says who", () => {
     const selection = select([aParticipant({ id: "a", ...cannot })], "a");
     expect(outcome(selection)).toBe("unsupported_protocol");
-    expect(refusalsOf(selection)).toEqual({ a: "does not support chatCompletions" });
+    expect(refusalsOf(selection)).toEqual({ a: "does not support /chat/completions" });
   });
 
   test("an able one that is offline makes it a matter of waiting, and both are told", () => {
@@ -311,7 +311,7 @@ describe("capabilities", () => {
     );
     expect(outcome(selection)).toBe("participant_offline");
     expect(refusalsOf(selection)).toEqual({
-      cannot: "does not support chatCompletions",
+      cannot: "does not support /chat/completions",
       gone: "offline: no contact for over 30 s",
     });
   });

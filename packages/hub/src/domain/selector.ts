@@ -1,4 +1,4 @@
-import { isSameModel, type Refusal, withoutLatest } from "@roomhub/protocol";
+import { isSameModel, type Refusal, SURFACES, withoutLatest } from "@roomhub/protocol";
 import { aliasCommand, closest } from "./suggest.ts";
 import { exactFirst } from "./placement/serving-index.ts";
 import { withBar } from "./needs/bar.ts";
@@ -105,7 +105,7 @@ function choose(
     return {
       kind: "refused",
       code: "unsupported_protocol",
-      message: `${listIds(matched)} cannot serve ${query.protocol}: ${lacking(matched)}.${having(room, query)}`,
+      message: `${listIds(matched)} cannot serve ${pathOf(query.protocol)}: ${lacking(matched)}.${having(room, query)}`,
       hint: `Use another participant: roomhub participants ${room.code}`,
       refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
@@ -286,7 +286,12 @@ function lacking(matched: Participant[]): string {
 }
 
 function unsupported(protocol: string): string {
-  return `does not support ${protocol}`;
+  return `does not support ${pathOf(protocol)}`;
+}
+
+/** What clients know the surface by: `/responses` for `openResponses`. */
+function pathOf(protocol: string): string {
+  return `/${SURFACES.find(({ capability }) => capability === protocol)?.path ?? protocol}`;
 }
 
 function inWords(ms: number): string {

@@ -166,7 +166,7 @@ test("a surface that a participant does not support passes it over", async () =>
   const capabilities = { openResponses: "unsupported" } as const;
   await office.join({ id: "ana", model: "llama3", capabilities });
   const told = ask({ protocol: "openResponses" });
-  expect(verdicts(told)).toContain("ana passed-over: does not support openResponses");
+  expect(verdicts(told)).toContain("ana passed-over: does not support /responses");
   expect(verdicts(told)).toContain("bob asked: serves llama3:latest");
 });
 
