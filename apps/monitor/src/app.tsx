@@ -2,19 +2,18 @@ import type { Invite } from "@roomhub/client";
 import { isWatched, type RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { BenchPanel, type ChosenBench } from "./bench/bench-panel.tsx";
+import { ChatPanel } from "./chat/chat-panel.tsx";
+import type { Chat } from "./chat/chat.ts";
+import { FiguresPanel } from "./figures/figures-panel.tsx";
 import { Head, LinkProblem } from "./head/head.tsx";
 import { useShortcuts, useView, type ViewName } from "./head/views.ts";
-import { FiguresPanel } from "./figures/figures-panel.tsx";
 import { InvitePanel } from "./invite/invite-panel.tsx";
 import { RoomAddress } from "./invite/room-address.tsx";
-import { BenchPanel, type ChosenBench } from "./bench/bench-panel.tsx";
-import type { Chat } from "./chat/chat.ts";
-import { ChatPanel } from "./chat/chat-panel.tsx";
 import type { FeedView } from "./live/room-feed.ts";
-import { KeyForm } from "./key-form.tsx";
 import { LogPanel } from "./log/log-panel.tsx";
-import { RequestsPanel } from "./requests/requests-panel.tsx";
 import { ParticipantsPanel } from "./participants/participants-panel.tsx";
+import { RequestsPanel } from "./requests/requests-panel.tsx";
 
 export interface AppProps {
   address: Invite;
@@ -111,4 +110,28 @@ function View(props: ViewProps): VNode {
         </>
       );
   }
+}
+
+/** Asks for the key of a closed room. */
+function KeyForm({ room, onKey }: { room: string; onKey: (key: string) => void }): VNode {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const key = new FormData(event.currentTarget as HTMLFormElement).get("key");
+    if (typeof key === "string") onKey(key.trim());
+  };
+  return (
+    <form class="empty" onSubmit={submit}>
+      <label>
+        Key of room {room}{" "}
+        <input
+          name="key"
+          type="password"
+          required
+          autocomplete="off"
+          pattern="\s*rhk_[\w\-]{43}\s*"
+        />
+      </label>{" "}
+      <button type="submit">Enter</button>
+    </form>
+  );
 }

@@ -17,7 +17,7 @@ import type {
 } from "@roomhub/hub";
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import type { Door, DoorOptions } from "./door/door.ts";
-import type { OpenDoors } from "./door/open-doors.ts";
+import type { openDoorsIn as OpenDoorsIn } from "./door/open-doors.ts";
 import { allowHeapGrowth } from "./heap-growth.ts";
 import { findLanAddresses, type LanAddress } from "./hosting/network-addresses.ts";
 import type { LocalServer } from "./local-server.ts";
@@ -232,7 +232,7 @@ export async function openDoor(options: Omit<DoorOptions, "proxyUrl">): Promise<
 }
 
 /** The doors of this user, in the runtime folder where there is one. */
-export async function openDoors(): Promise<OpenDoors> {
+export async function openDoors(): Promise<ReturnType<typeof OpenDoorsIn>> {
   const { openDoorsIn } = await import("./door/open-doors.ts");
   return openDoorsIn(join(runtimeFolder() ?? (await userFolder()), "open-doors"));
 }

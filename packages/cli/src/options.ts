@@ -19,6 +19,8 @@ const hubVariable = "ROOMHUB_URL";
 /** Options of every command that connects to a hub. */
 export interface HubOptionValues {
   hub: string;
+  /** the hub that the user named; undefined for the default one */
+  namedHub?: string | undefined;
   json?: boolean;
 }
 
@@ -44,7 +46,9 @@ export class RoomhubCommand extends Command {
       new Option("--hub <url>", "hub URL")
         .default(defaultHubUrl, `"${defaultHubUrl}", env: ${hubVariable}`)
         .argParser(hubUrlArgument),
-    ).option("--key-file <path>", "key of a closed room, from a file (- for stdin)");
+    )
+      .option("--key-file <path>", "key of a closed room, from a file (- for stdin)")
+      .hook("preAction", noteNamedHub);
   }
 
   jsonOption(): this {
@@ -81,10 +85,10 @@ export function readHubVariable(command: Command, env: CliContext["env"]): void 
   }
 }
 
-/** The hub that the user named; undefined for the default one. */
-export function givenHub(command: Command): string | undefined {
-  if (command.getOptionValueSource("hub") === "default") return undefined;
-  return command.opts<HubOptionValues>().hub;
+/** After the variable was read. */
+function noteNamedHub(command: Command): void {
+  if (command.getOptionValueSource("hub") === "default") return;
+  command.setOptionValue("namedHub", command.getOptionValue("hub"));
 }
 
 /** Parses a room code, or an invite URL, which names its hub too. */

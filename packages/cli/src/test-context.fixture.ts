@@ -13,7 +13,7 @@ import type { MetricsServerOptions } from "./watch/metrics/metrics-server.ts";
 import type { MetricsSenderOptions } from "./watch/metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./watch/monitor/page-server.ts";
 import type { ProgramHost } from "./programs/program-host.ts";
-import type { SavedToken } from "./sharing/saved-secrets.ts";
+import { isSamePlace, type SavedToken } from "./sharing/saved-secrets.ts";
 import type { DoorOptions } from "./door/door.ts";
 import { DoorOpenError, type OpenDoor } from "./door/open-doors.ts";
 import { runRoomhub } from "./program.ts";
@@ -303,7 +303,11 @@ export function makeWorld(
         return {
           save: async (saved) => void tokens.push(saved),
           find: async (id) => tokens.filter((saved) => saved.id === id),
-          forget: async (saved) => void tokens.splice(tokens.indexOf(saved), 1),
+          tokenOf: async (place) => tokens.find((saved) => isSamePlace(saved, place))?.token,
+          forget: async (place) => {
+            const index = tokens.findIndex((saved) => isSamePlace(saved, place));
+            if (index !== -1) tokens.splice(index, 1);
+          },
         };
       },
       ownCertificate: async () => fixedCertificate,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createInbox } from "./inbox.ts";
+import { createInbox } from "./shared-source.ts";
 
 test("what arrives between two readings is read at once, in order", async () => {
   const inbox = createInbox<number>(new AbortController().signal, () => {});

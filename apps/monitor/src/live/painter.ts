@@ -1,8 +1,3 @@
-interface Painter {
-  /** Something changed: draw with one of the next frames. */
-  request(): void;
-}
-
 interface PainterOptions {
   draw: () => void;
   /** `requestAnimationFrame` */
@@ -15,7 +10,7 @@ interface PainterOptions {
 }
 
 /** Draws at most once per frame and {@link PainterOptions.minimumMs}, however many changes there are. */
-export function createPainter(options: PainterOptions): Painter {
+export function createPainter(options: PainterOptions) {
   const { draw, requestFrame, after, nowMs, minimumMs } = options;
   let lastMs = -Infinity;
   let isWaiting = false;
@@ -25,6 +20,7 @@ export function createPainter(options: PainterOptions): Painter {
     draw();
   };
   return {
+    /** Something changed: draw with one of the next frames. */
     request() {
       if (isWaiting) return;
       isWaiting = true;

@@ -1,7 +1,7 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
 import type { RoomEvent, RoomSource } from "@roomhub/room-state";
 import { expect, test } from "vitest";
-import { type Feed, type FeedView, startFeed } from "./room-feed.ts";
+import { type FeedView, startFeed } from "./room-feed.ts";
 
 const nothing = { participants: [], requests: undefined };
 const unreachable = new HubUnreachableError("http://hub", new TypeError("Failed to fetch"));
@@ -24,11 +24,14 @@ function sourceOf(scripts: Script[], stop: AbortController): RoomSource {
 }
 
 /** @param onSleep - a person may press the button meanwhile */
-async function run(scripts: Script[], onSleep: (feed: Feed | undefined) => void = () => {}) {
+async function run(
+  scripts: Script[],
+  onSleep: (feed: ReturnType<typeof startFeed> | undefined) => void = () => {},
+) {
   const stop = new AbortController();
   const views: FeedView[] = [];
   const sleeps: number[] = [];
-  let feed: Feed | undefined = undefined;
+  let feed: ReturnType<typeof startFeed> | undefined = undefined;
   feed = startFeed(sourceOf(scripts, stop), {
     ...{ hubUrl: "http://hub", room: "ABC234", signal: stop.signal, nowMs: () => 1_000 },
     sleep: async (ms) => {

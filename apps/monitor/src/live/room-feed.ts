@@ -33,20 +33,14 @@ export interface FeedOptions extends Invite {
   onChange: (view: FeedView) => void;
 }
 
-export interface Feed {
-  /** Connects again at once. */
-  retry: () => void;
-  ended: Promise<void>;
-}
-
 const unreachableRetryMs = 2_000;
 /** The hub responded: a person may have to change something first. */
 const refusedRetryMs = 5_000;
 /** As good as never, and no more than a timer can take. */
 const dayMs = 86_400_000;
 
-/** Follows a room until the signal aborts, and begins again after a failure: a page is not restarted like a command. */
-export function startFeed(source: RoomSource, options: FeedOptions): Feed {
+/** Follows a room until the signal aborts, and begins again after a failure: a page is not restarted like a command. `retry` connects again at once. */
+export function startFeed(source: RoomSource, options: FeedOptions) {
   const { signal, nowMs, sleep, onChange, hubUrl } = options;
   const lost = `No connection to the hub at ${hubUrl}`;
   let view: FeedView = { state: initialState(), problem: undefined };

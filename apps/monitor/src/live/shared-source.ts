@@ -1,5 +1,4 @@
 import type { RoomEvent, RoomSource } from "@roomhub/room-state";
-import { createInbox } from "./inbox.ts";
 
 /** What tabs of one room say to each other. */
 export type TabMessage =
@@ -167,5 +166,42 @@ export function browserTabs(name: string): Tabs | undefined {
         // Rejects when the signal aborts while another tab leads: this one no longer waits.
         locks.request(name, { signal }, held).catch(() => undefined);
       }),
+  };
+}
+
+/** A tab that was suspended for minutes drops what it missed instead of processing all of it. */
+const capacity = 10_000;
+
+/** Values that arrive by callback and are read in a loop. @param onOverflow - called when values were dropped: read everything again */
+export function createInbox<Value>(signal: AbortSignal, onOverflow: () => void) {
+  let values: Value[] = [];
+  let isWoken = false;
+  let resolveChanged = () => {};
+  const wake = () => {
+    isWoken = true;
+    resolveChanged();
+  };
+  signal.addEventListener("abort", wake);
+  return {
+    wake,
+    put(value: Value) {
+      if (values.length >= capacity) {
+        values = [];
+        onOverflow();
+      }
+      values.push(value);
+      wake();
+    },
+    /** Everything that has arrived. */
+    take: () => values.splice(0),
+    /** Resolves when something has arrived, when woken, and when the signal aborts. */
+    async changed() {
+      if (!isWoken && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          resolveChanged = resolve;
+        });
+      }
+      isWoken = false;
+    },
   };
 }

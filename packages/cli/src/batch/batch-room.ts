@@ -1,16 +1,8 @@
 import type { Invite } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
-import type { RunOptions } from "./run/run-batch.ts";
-import type { RoomAccess } from "./run/send-request.ts";
 
 /** A room, as batches use it: close it after the last request. */
-export interface BatchRoom {
-  access: RoomAccess;
-  room: RunOptions["room"];
-  close: () => void;
-}
-
-export async function openBatchRoom(context: CliContext, invite: Invite): Promise<BatchRoom> {
+export async function openBatchRoom(context: CliContext, invite: Invite) {
   const { createSender } = await import("./run/send-request.ts");
   const { hubUrl, room } = invite;
   const key = await context.roomKeys.of(invite);
@@ -23,8 +15,8 @@ export async function openBatchRoom(context: CliContext, invite: Invite): Promis
     ...{ access, close },
     room: {
       send,
-      listParticipants: (signal) => client.listParticipants(room, { signal }),
-      listModels: (signal) => client.listModels(room, { signal }),
+      listParticipants: (signal: AbortSignal) => client.listParticipants(room, { signal }),
+      listModels: (signal: AbortSignal) => client.listModels(room, { signal }),
     },
   };
 }

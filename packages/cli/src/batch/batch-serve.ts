@@ -1,14 +1,14 @@
 import type { Invite } from "@roomhub/client";
 import { withTls } from "@roomhub/protocol";
+import { examples } from "../command-list.ts";
 import type { CliContext } from "../context.ts";
 import { doorKey, doorUrl } from "../door/door-access.ts";
 import type { DoorRequest } from "../door/door.ts";
 import { requestRow } from "../door/request-line.ts";
 import { CommandError, EXIT, explained } from "../exit-code.ts";
 import { keepHeapSmall } from "../heap-growth.ts";
-import { givenHub, type HubOptionValues, portArgument, type RoomhubCommand } from "../options.ts";
+import { type HubOptionValues, portArgument, type RoomhubCommand } from "../options.ts";
 import { locateRoom } from "../rooms/locate.ts";
-import { whenThere } from "./when-there.ts";
 import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import {
@@ -22,9 +22,9 @@ import {
 } from "../terminal/text.ts";
 import { openBatchRoom } from "./batch-room.ts";
 import type { RoomAccess } from "./run/send-request.ts";
-import type { BatchFolder } from "./serve/batch-folder.ts";
+import type { openBatchFolder as OpenBatchFolder } from "./serve/batch-jobs.ts";
 import type { BatchRecord } from "./serve/batch-record.ts";
-import { examples } from "../command-list.ts";
+import { whenThere } from "./when-there.ts";
 
 interface BatchServeOptionValues extends HubOptionValues {
   room?: string;
@@ -35,7 +35,7 @@ interface BatchServeOptionValues extends HubOptionValues {
 const usualPort = 5_052;
 
 export function addBatchServeCommand(batch: RoomhubCommand, context: CliContext): void {
-  const command = batch
+  batch
     .command("serve")
     .hubOptions()
     .description("serve OpenAI's Files and Batches API for a room, on this machine")
@@ -50,26 +50,21 @@ room. Files and batches are in the folder; after a restart batches continue.
 Only programs of this machine that know the API key can use it.
 ${examples("roomhub batch serve --room ABC234 --dir ~/batches")}`,
     )
-    .action((options: BatchServeOptionValues) =>
-      batchServe(context, { ...options, hubUrl: givenHub(command) }),
-    );
+    .action((options: BatchServeOptionValues) => batchServe(context, options));
 }
 
-type Options = BatchServeOptionValues & { hubUrl: string | undefined };
-
 /** Runs until stopped. */
-async function batchServe(context: CliContext, options: Options): Promise<void> {
+async function batchServe(context: CliContext, options: BatchServeOptionValues): Promise<void> {
   keepHeapSmall();
-  const { room: target, hubUrl, dir, json: isJson = false } = options;
-  const named = { target, hubUrl, isQuiet: isJson };
+  const { room: target, namedHub, dir, json: isJson = false } = options;
   const command = (url: string) => `batch serve --dir ${dir} --room ${url}`;
-  const locate = () => locateRoom(context, named, command);
-  const isNamed = (target ?? hubUrl) !== undefined;
+  const locate = () => locateRoom(context, target, options, command);
+  const isNamed = (target ?? namedHub) !== undefined;
   const room = await (isNamed
     ? untilStopped(context, (signal) => whenThere(context, { signal, untilMs: undefined }, locate))
     : locate());
   const batchRoom = await openBatchRoom(context, room);
-  const { openBatchFolder } = await import("./serve/batch-folder.ts");
+  const { openBatchFolder } = await import("./serve/batch-jobs.ts");
   const report = new Report(context, isJson);
   try {
     await untilStopped(context, async (signal) => {
@@ -95,9 +90,9 @@ async function batchServe(context: CliContext, options: Options): Promise<void> 
 }
 
 interface Serving {
-  options: Options;
+  options: BatchServeOptionValues;
   access: RoomAccess;
-  folder: BatchFolder;
+  folder: Awaited<ReturnType<typeof OpenBatchFolder>>;
   report: Report;
 }
 
@@ -123,7 +118,7 @@ async function serveUntil(
   const next = "choose another one: --port 0 takes a free one";
   const door = await explained(`Port ${options.port} cannot be opened`, next, opening);
   try {
-    print(context, { options, room: at, key, port: door.port });
+    print(context, options, { room: at, key, port: door.port });
     folder.jobs.start();
     await aborted(signal);
     await Promise.all([door.drain(), folder.jobs.stop()]);
@@ -134,9 +129,9 @@ async function serveUntil(
 
 function print(
   { stdout, stderr }: CliContext,
-  { options, room, key, port }: { options: Options; room: Invite; key: string; port: number },
+  { dir, json = false }: BatchServeOptionValues,
+  { room, key, port }: { room: Invite; key: string; port: number },
 ): void {
-  const { dir, json = false } = options;
   const baseUrl = doorUrl(port);
   if (json) return writeJson(stdout, { baseUrl, apiKey: key, ...room, port, dir });
   stderr.write(`Batches of room ${room.room} of ${room.hubUrl}, kept in ${safe(dir)}\n`);

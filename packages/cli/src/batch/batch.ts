@@ -10,12 +10,7 @@ import { addBatchServeCommand } from "./batch-serve.ts";
 import { type Patience, whenThere } from "./when-there.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import {
-  givenHub,
-  type HubOptionValues,
-  positiveArgument,
-  type RoomhubCommand,
-} from "../options.ts";
+import { type HubOptionValues, positiveArgument, type RoomhubCommand } from "../options.ts";
 import { keepHeapSmall } from "../heap-growth.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { cutTo } from "../terminal/display-width.ts";
@@ -83,23 +78,18 @@ Others come first: a request starts only in a slot that no one else wants now.
 What is stopped or killed continues with the same command.
 ${examples("roomhub batch evals.jsonl --room ABC234", "roomhub batch evals.jsonl --room ABC234 --until 07:00")}`,
     )
-    .action((file: string, options: BatchOptionValues) =>
-      batch(context, file, { ...options, hubUrl: givenHub(command) }),
-    );
+    .action((file: string, options: BatchOptionValues) => batch(context, file, options));
 }
 
-type Options = BatchOptionValues & { hubUrl: string | undefined };
-
-async function batch(context: CliContext, file: string, options: Options): Promise<void> {
+async function batch(context: CliContext, file: string, options: BatchOptionValues): Promise<void> {
   keepHeapSmall();
-  const { room, hubUrl, json = false } = options;
-  const named = { target: room, hubUrl, isQuiet: json };
-  const locate = () => locateRoom(context, named, (url) => `batch ${file} --room ${url}`);
+  const { room, namedHub, json = false } = options;
+  const locate = () => locateRoom(context, room, options, (url) => `batch ${file} --room ${url}`);
   const untilMs = options.until && nextMs(options.until, context.world.wallMs());
   await untilStopped(context, (signal) =>
     withOwnErrors(async () => {
       if (options.dryRun === true) return dryRun(context, file, await locate(), json, signal);
-      const isNamed = (room ?? hubUrl) !== undefined;
+      const isNamed = (room ?? namedHub) !== undefined;
       const invite = await (isNamed ? whenThere(context, { signal, untilMs }, locate) : locate());
       return send(context, { ...options, paths: pathsOf(file, options), invite, signal, untilMs });
     }),
@@ -168,7 +158,7 @@ async function modelsOf(
   return found;
 }
 
-type SendOptions = Options & Patience & { paths: BatchPaths; invite: Invite };
+type SendOptions = BatchOptionValues & Patience & { paths: BatchPaths; invite: Invite };
 
 async function send(context: CliContext, options: SendOptions): Promise<void> {
   const { paths, invite, signal, untilMs, json = false } = options;

@@ -1,7 +1,6 @@
 import { systemWorld } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { canaries, type CanaryOutcome, provenFeatures } from "./canaries.ts";
-import { promptOf } from "./prompts.ts";
+import { canaries, type CanaryOutcome, promptOf, provenFeatures } from "./canaries.ts";
 
 const random = () => systemWorld.random();
 const { tools, schema, vision, needle } = canaries(32_768, () => 0.5);

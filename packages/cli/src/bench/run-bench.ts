@@ -17,15 +17,14 @@ import {
   canaryNames,
   type ParticipantResult,
 } from "@roomhub/room-state";
+import type { Client } from "../capabilities.ts";
 import { contextOf } from "../chat/model-choices.ts";
 import { requestAnswer } from "../chat/request-answer.ts";
-import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { reasonOf, safe } from "../terminal/text.ts";
 import { generationRate, promptRate, type Sample } from "./bench-figures.ts";
-import { canaries, type CanaryOutcome, provenFeatures } from "./canaries.ts";
-import { promptOf } from "./prompts.ts";
+import { canaries, type CanaryOutcome, promptOf, provenFeatures } from "./canaries.ts";
 
 export interface BenchOptions extends Invite {
   /** of one participant, or a model; undefined for all */

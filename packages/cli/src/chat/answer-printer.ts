@@ -3,17 +3,9 @@ import type { CliContext } from "../context.ts";
 import { cutTo } from "../terminal/display-width.ts";
 import { colorsFor, countOf, duration, safe, safeLines } from "../terminal/text.ts";
 import type { Answer, AnswerHead } from "./request-answer.ts";
-import type { ResponseListener } from "./response-reader.ts";
-
-export interface AnswerPrinter extends ResponseListener {
-  /** the answer so far, without reasoning */
-  text: () => string;
-  /** Ends a line that is not complete. */
-  endLine: () => void;
-}
 
 /** Prints text as it streams in. Reasoning goes to a terminal's stderr only; each kind of text starts on a new line. */
-export function createAnswerPrinter(context: CliContext, isSilent = false): AnswerPrinter {
+export function createAnswerPrinter(context: CliContext, isSilent = false) {
   const { stdout, stderr } = context;
   const colors = colorsFor(context, stderr);
   let text = "";
@@ -32,11 +24,12 @@ export function createAnswerPrinter(context: CliContext, isSilent = false): Answ
     else stderr.write(colors.dim(safeLines(part)));
   };
   return {
-    onText: (part) => {
+    onText: (part: string) => {
       text += part;
       show("text", part);
     },
-    onReasoning: (part) => show("reasoning", part),
+    onReasoning: (part: string) => show("reasoning", part),
+    /** the answer so far, without reasoning */
     text: () => text,
     endLine,
   };

@@ -4,7 +4,7 @@ import { benchText, changesText } from "../bench/bench-text.ts";
 import { runBench } from "../bench/run-bench.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { givenHub, type HubOptionValues, type RoomhubCommand } from "../options.ts";
+import type { HubOptionValues, RoomhubCommand } from "../options.ts";
 import { savedHostToken } from "../rooms/host-token.ts";
 import { locateRoom } from "../rooms/locate.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
@@ -19,7 +19,7 @@ interface BenchOptionValues extends HubOptionValues {
 }
 
 export function addBenchCommand(program: RoomhubCommand, context: CliContext): void {
-  const command = program
+  program
     .command("bench")
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
     .hubOptions()
@@ -35,20 +35,19 @@ requests, and only while no other request waits or runs there. The room learns
 what their models were seen to do when its host measures.
 ${examples("roomhub bench ABC234", "roomhub bench ABC234 --save monday.json", "roomhub bench ABC234 --against monday.json")}`,
     )
-    .action(async (room: string | undefined, options: BenchOptionValues) => {
-      await bench(context, room, { ...options, hubUrl: givenHub(command) });
-    });
+    .action((room: string | undefined, options: BenchOptionValues) =>
+      bench(context, room, options),
+    );
 }
 
 async function bench(
   context: CliContext,
   target: string | undefined,
-  options: BenchOptionValues & { hubUrl: string | undefined },
+  options: BenchOptionValues,
 ): Promise<void> {
-  const { against, save, model, yes = false, json = false, hubUrl } = options;
+  const { against, save, model, yes = false, json = false } = options;
   const before = against === undefined ? undefined : await readResult(context, against);
-  const named = { target, hubUrl, isQuiet: json };
-  const invite = await locateRoom(context, named, (url) => `bench ${url}`);
+  const invite = await locateRoom(context, target, options, (url) => `bench ${url}`);
   const hostToken = await savedHostToken(context, invite);
   const result = await untilStopped(context, (signal) =>
     runBench(context, {

@@ -27,7 +27,7 @@ interface ChatOptionValues extends HubOptionValues {
 }
 
 export function addChatCommand(program: RoomhubCommand, context: CliContext): void {
-  const command = program
+  program
     .command("chat")
     .argument("[room]", "room code, invite URL or hub URL (default: the only one there is)")
     .argument("[prompt]", "send this and exit; - reads it from stdin")
@@ -49,31 +49,23 @@ Example:
   $ roomhub chat ABC234 "Why is the sky blue?"
   $ git diff | roomhub chat ABC234`,
     )
-    .action((first: string | undefined, second: string | undefined, options: ChatOptionValues) => {
-      const isHubGiven = command.getOptionValueSource("hub") !== "default";
-      const hubUrl = isHubGiven ? options.hub : undefined;
-      return chat(
-        context,
-        readChatArguments(context, first, second, options.room),
-        options,
-        hubUrl,
-      );
-    });
+    .action((first: string | undefined, second: string | undefined, options: ChatOptionValues) =>
+      chat(context, readChatArguments(context, first, second, options.room), options),
+    );
 }
 
-/** @param hubUrl - undefined when none is named: a conversation searches the network too */
 async function chat(
   context: CliContext,
   words: ChatArguments,
   options: ChatOptionValues,
-  hubUrl: string | undefined,
 ): Promise<void> {
   const surface: ChatSurface = options.responses === true ? "responses" : "chat";
   const who = { surface, as: options.as ?? context.userName };
   const interactivity = interactivityOf(context, options);
   const { room, prompt } = await withCodeAsRoom(context, words, options);
   if (prompt === undefined && interactivity.canAsk && context.stdout.isTTY) {
-    const hub = hubUrl ?? (await hubHere(context, room));
+    // Where none is named, a conversation searches the network too.
+    const hub = options.namedHub ?? (await hubHere(context, room));
     const invite = await chooseRoom(context, { given: room, hubUrl: hub }, interactivity, "chat");
     const { runChatSession } = await import("../chat/chat-session.ts");
     return runChatSession(context, { ...invite, ...who, model: options.model });
@@ -136,8 +128,7 @@ async function resolveRoom(
   }
   if (room !== undefined) return inviteOf(room, options);
   const question = /^.{1,60}$/.test(prompt) ? shellWord(prompt) : '"Your question"';
-  const named = { target: undefined, hubUrl };
-  return locateRoom(context, named, (url) => `chat ${url} ${question}`);
+  return locateRoom(context, undefined, options, (url) => `chat ${url} ${question}`);
 }
 
 async function printAnswer(

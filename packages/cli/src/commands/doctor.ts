@@ -3,12 +3,7 @@ import { type CheckResult, type Examination, runChecks } from "../doctor/check.t
 import { type Machine, thisMachine } from "../doctor/machine.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
 import { locate, type Target } from "../rooms/locate.ts";
-import {
-  endpointArgument,
-  givenHub,
-  type HubOptionValues,
-  type RoomhubCommand,
-} from "../options.ts";
+import { endpointArgument, type HubOptionValues, type RoomhubCommand } from "../options.ts";
 import { addHeaderOptions, type HeaderOptionValues, readHeaders } from "../secrets.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { colorsFor, duration, safe, writeJson } from "../terminal/text.ts";
@@ -28,7 +23,7 @@ export function addDoctorCommand(
   context: CliContext,
   machine: Machine = thisMachine(context.env),
 ): void {
-  const command = program
+  program
     .command("doctor")
     .argument("[target]", "room code, invite URL or hub URL (default: the hub on this machine)")
     .hubOptions()
@@ -48,8 +43,7 @@ export function addDoctorCommand(
     .action((target: string | undefined, options: DoctorOptionValues) =>
       untilStopped(context, async (signal) => {
         const headers = endpointHeaders(context, options);
-        const named = { target, hubUrl: givenHub(command), isQuiet: options.json };
-        const where = await locate(context, named);
+        const where = await locate(context, target, options);
         await examine(context, machine, where, { ...options, headers }, signal);
       }),
     );

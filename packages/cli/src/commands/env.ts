@@ -140,9 +140,7 @@ async function roomIn(
 ): Promise<Invite> {
   if (room !== undefined)
     return (await roomOfDoor(context, room, options.hub)) ?? inviteOf(room, options);
-  return locateRoom(context, { target: undefined, hubUrl: options.hub }, (url) =>
-    envCommand(url, options),
-  );
+  return locateRoom(context, undefined, options, (url) => envCommand(url, options));
 }
 
 type Wanted = Pick<EnvOptionValues, "for" | "model" | "as"> & {

@@ -1,16 +1,10 @@
 import { inviteUrl } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
-import {
-  clientName,
-  givenHub,
-  type HubOptionValues,
-  inviteOf,
-  type RoomhubCommand,
-} from "../options.ts";
+import { clientName, type HubOptionValues, inviteOf, type RoomhubCommand } from "../options.ts";
 import { addHostOptions, type HostOptionValues } from "../rooms/host-token.ts";
 import { inviteText, pastedHubAt, qrCode, shareLine, watchUrlOf } from "../rooms/invite-text.ts";
-import { locateRoom, type Named } from "../rooms/locate.ts";
+import { locateRoom } from "../rooms/locate.ts";
 import { safe, writeJson } from "../terminal/text.ts";
 import {
   addNewKeyOptions,
@@ -24,7 +18,7 @@ type InviteOptionValues = HubOptionValues &
   NewKeyOptionValues & { for?: string };
 
 export function addInviteCommand(program: RoomhubCommand, context: CliContext): void {
-  const command = program
+  program
     .command("invite")
     .hubOptions()
     .option(
@@ -38,7 +32,7 @@ export function addInviteCommand(program: RoomhubCommand, context: CliContext): 
     .examples("roomhub invite", "roomhub invite ABC234", "roomhub invite ABC234 --for ada")
     .action((target: string | undefined, options: InviteOptionValues) =>
       options.for === undefined
-        ? invite(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options)
+        ? invite(context, target, options)
         : inviteOne(context, target, options.for, options),
     );
 }
@@ -76,8 +70,13 @@ async function inviteOne(
   if (!isClosed) warnAboutOpenRoom(context, room);
 }
 
-async function invite(context: CliContext, named: Named, options: HubOptionValues): Promise<void> {
-  const { hubUrl, room: code } = await locateRoom(context, named, (url) => `invite ${url}`);
+async function invite(
+  context: CliContext,
+  target: string | undefined,
+  options: HubOptionValues,
+): Promise<void> {
+  const asCommand = (url: string) => `invite ${url}`;
+  const { hubUrl, room: code } = await locateRoom(context, target, options, asCommand);
   const room = await context.createClient(hubUrl).getRoom(code);
   const hub = await pastedHubAt(context, hubUrl);
   const watchUrl = watchUrlOf(hub, room.code);

@@ -13,7 +13,6 @@ import {
   addServingOptions,
   collect,
   endpointArgument,
-  givenHub,
   type HubOptionValues,
   jsonObjectArgument,
   participantIdArgument,
@@ -72,7 +71,7 @@ export interface JoinOptionValues
 }
 
 export function addJoinCommand(program: RoomhubCommand, context: CliContext): void {
-  const command = program
+  program
     .command("join")
     .argument("[room]", "room code, invite URL or hub URL (default: searches the network)")
     .with(addJoinOptions)
@@ -82,9 +81,7 @@ export function addJoinCommand(program: RoomhubCommand, context: CliContext): vo
       "roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models",
       'roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
     )
-    .action((room: string | undefined, options: JoinOptionValues) =>
-      join(context, { room, hubUrl: givenHub(command) }, options),
-    );
+    .action((room: string | undefined, options: JoinOptionValues) => join(context, room, options));
 }
 
 /** Adds the options of `join`, which a service that runs it has too. */
@@ -140,11 +137,11 @@ export function addJoinOptions(command: RoomhubCommand): RoomhubCommand {
 
 async function join(
   context: CliContext,
-  where: { room: string | undefined; hubUrl: string | undefined },
+  room: string | undefined,
   options: JoinOptionValues,
 ): Promise<void> {
   const interactivity = interactivityOf(context, options);
-  const participants = await resolveParticipants(context, where, options, interactivity);
+  const participants = await resolveParticipants(context, room, options, interactivity);
   await untilStopped(context, (signal) =>
     runParticipants(context, participants, {
       signal,
@@ -159,7 +156,7 @@ async function join(
 /** Resolves what the command line leaves out before anything starts: the models, then the room. */
 async function resolveParticipants(
   context: CliContext,
-  where: { room: string | undefined; hubUrl: string | undefined },
+  given: string | undefined,
   options: JoinOptionValues,
   interactivity: Interactivity,
 ): Promise<ParticipantOptions[]> {
@@ -173,7 +170,7 @@ async function resolveParticipants(
   };
   const servers = await findServers(context, requested, interactivity);
   const models = await chooseModels(context, requested, servers, interactivity);
-  const named = { given: where.room?.trim(), hubUrl: where.hubUrl };
+  const named = { given: given?.trim(), hubUrl: options.namedHub };
   const invite = await chooseRoom(context, named, interactivity);
   const room = await queryRoom(context, invite, password, interactivity);
   if (options.only !== undefined && room.isOpen) throw onlyInClosed(context, invite);

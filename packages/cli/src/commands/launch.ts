@@ -3,7 +3,7 @@ import { withTls } from "@roomhub/protocol";
 import { Argument } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
-import { clientName, givenHub, type HubOptionValues, type RoomhubCommand } from "../options.ts";
+import { clientName, type HubOptionValues, type RoomhubCommand } from "../options.ts";
 import {
   accessByDoor,
   type DoorAccess,
@@ -50,7 +50,7 @@ export function addLaunchCommand(
   context: CliContext,
   words: readonly string[],
 ): void {
-  const command = program
+  program
     .command("launch")
     .addArgument(
       new Argument("<program>", "what to start").choices([...programNames, ...otherProgramNames]),
@@ -88,11 +88,7 @@ Example:
             `Arguments of ${name} follow --: ${context.commandName} launch ${name} ${shellWord(before[0] ?? "")} -- ${before.slice(1).map(shellWord).join(" ")}`,
           );
         }
-        const code = await launch(
-          context,
-          { name, room: before[0], userArgs: own, hubUrl: givenHub(command) },
-          options,
-        );
+        const code = await launch(context, { name, room: before[0], userArgs: own }, options);
         if (code !== 0) context.exitNow(code);
       },
     );
@@ -102,16 +98,15 @@ interface Wanted {
   name: ProgramName | OtherProgramName;
   room: string | undefined;
   userArgs: readonly string[];
-  /** undefined when none is named */
-  hubUrl: string | undefined;
 }
 
 /** @returns the program's exit code */
 async function launch(
   context: CliContext,
-  { name, room, userArgs, hubUrl }: Wanted,
+  { name, room, userArgs }: Wanted,
   options: LaunchOptionValues,
 ): Promise<number> {
+  const { namedHub: hubUrl } = options;
   const host = await context.programHost();
   const isPrinted = options.print === true || options.json === true || isOther(name);
   if (!isPrinted && !isOther(name) && !host.has(name)) {

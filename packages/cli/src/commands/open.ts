@@ -9,7 +9,6 @@ import { CommandError, explained } from "../exit-code.ts";
 import {
   clientName,
   collect,
-  givenHub,
   type HubOptionValues,
   portArgument,
   type RoomhubCommand,
@@ -32,7 +31,7 @@ interface OpenOptionValues extends HubOptionValues {
 }
 
 export function addOpenCommand(program: RoomhubCommand, context: CliContext): void {
-  const command = program
+  program
     .command("open")
     .hubOptions()
     .argument("[room]", "invite, room code or hub URL (default: the only room there is)")
@@ -55,18 +54,16 @@ ${examples(
   "roomhub open ABC234 --allow-origin http://localhost:3000",
 )}`,
     )
-    .action((room: string | undefined, options: OpenOptionValues) =>
-      open(context, room, givenHub(command), options),
-    );
+    .action((room: string | undefined, options: OpenOptionValues) => open(context, room, options));
 }
 
 /** Runs until stopped. */
 async function open(
   context: CliContext,
   given: string | undefined,
-  hubUrl: string | undefined,
   options: OpenOptionValues,
 ): Promise<void> {
+  const { namedHub: hubUrl } = options;
   const known = given === undefined ? undefined : await roomOfDoor(context, given, hubUrl);
   const named =
     known ??

@@ -1,4 +1,4 @@
-import { type Invite, isRoomhubError } from "@roomhub/client";
+import { isRoomhubError } from "@roomhub/client";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
@@ -10,7 +10,6 @@ import { queryRoom } from "../rooms/query-room.ts";
 import {
   addServingOptions,
   endpointArgument,
-  givenHub,
   type HubOptionValues,
   inviteOf,
   participantIdArgument,
@@ -19,7 +18,7 @@ import {
   type RoomhubCommand,
 } from "../options.ts";
 import { freeId, suggestId } from "../sharing/participant-name.ts";
-import type { SavedToken } from "../sharing/saved-secrets.ts";
+import { isSamePlace, type SavedToken } from "../sharing/saved-secrets.ts";
 import {
   addAuthHeaderOptions,
   addPasswordOptions,
@@ -48,7 +47,7 @@ export function addParticipantCommand(program: RoomhubCommand, context: CliConte
       "roomhub participant add http://192.168.1.9:11434 --room ABC234",
       "roomhub participant remove ana-llama3.2",
     );
-  const add = participant
+  participant
     .command("add")
     .argument("<endpoint>", "URL of the model server, as reached from the hub", endpointArgument)
     .description("add an endpoint to a room; the hub probes it until it is removed")
@@ -69,7 +68,7 @@ export function addParticipantCommand(program: RoomhubCommand, context: CliConte
       'roomhub participant add https://api.example.com/v1 --model big-1 \\\n      --auth-header-env "Authorization=API_AUTH"',
     )
     .action((endpoint: string, options: AddOptionValues) =>
-      addEndpoint(context, endpoint, givenHub(add), options),
+      addEndpoint(context, endpoint, options),
     );
 
   participant
@@ -85,7 +84,6 @@ export function addParticipantCommand(program: RoomhubCommand, context: CliConte
 async function addEndpoint(
   context: CliContext,
   endpoint: string,
-  hubUrl: string | undefined,
   options: AddOptionValues,
 ): Promise<void> {
   const interactivity: Interactivity = { ...interactivityOf(context, options), canAsk: false };
@@ -96,7 +94,8 @@ async function addEndpoint(
       ? await firstModel(context, endpoint, authHeaders, interactivity)
       : { model: options.model };
   const serves = options.serves ?? capabilities;
-  const invite = await chooseRoom(context, { given: options.room?.trim(), hubUrl }, interactivity);
+  const named = { given: options.room?.trim(), hubUrl: options.namedHub };
+  const invite = await chooseRoom(context, named, interactivity);
   const room = await queryRoom(context, invite, password, interactivity);
   const nickname = options.nickname ?? context.userName;
   const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, room.connected);
@@ -113,7 +112,7 @@ async function addEndpoint(
       ...(serves === undefined ? {} : { capabilities: serves }),
     },
     // Adding the same participant again replaces it.
-    { token: (await tokens.find(id)).find((saved) => isAt(saved, invite))?.token },
+    { token: await tokens.tokenOf({ ...invite, id }) },
   );
   if (joined.participantToken !== undefined) {
     await tokens.save({ ...invite, id, token: joined.participantToken });
@@ -144,10 +143,6 @@ async function firstModel(
   return { model: choice.model, capabilities: choice.traits.capabilities };
 }
 
-function isAt(saved: SavedToken, { hubUrl, room }: Invite): boolean {
-  return saved.hubUrl === hubUrl && saved.room === room;
-}
-
 async function removeEndpoint(
   context: CliContext,
   id: string,
@@ -156,7 +151,9 @@ async function removeEndpoint(
   const tokens = await context.savedTokens("participants");
   const known = await tokens.find(id);
   const where = options.room === undefined ? undefined : inviteOf(options.room, options);
-  const matching = known.filter((saved) => where === undefined || isAt(saved, where));
+  const matching = known.filter(
+    (saved) => where === undefined || isSamePlace(saved, { ...where, id }),
+  );
   const [saved, ...others] = matching;
   if (saved === undefined) throw notAddedHere(context, id);
   if (others.length > 0) throw inSeveralRooms(context, id, matching);

@@ -9,13 +9,8 @@ import {
 import { Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
-import {
-  givenHub,
-  type HubOptionValues,
-  positiveArgument,
-  type RoomhubCommand,
-} from "../options.ts";
-import { locateRoom, type Named } from "../rooms/locate.ts";
+import { type HubOptionValues, positiveArgument, type RoomhubCommand } from "../options.ts";
+import { locateRoom } from "../rooms/locate.ts";
 import { contextText } from "@roomhub/room-state";
 import { loadColumn } from "../terminal/load-text.ts";
 import {
@@ -39,7 +34,7 @@ interface RouteOptionValues extends HubOptionValues {
 }
 
 export function addRouteCommand(program: RoomhubCommand, context: CliContext): void {
-  const command = program
+  program
     .command("route")
     .hubOptions()
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
@@ -63,8 +58,7 @@ export function addRouteCommand(program: RoomhubCommand, context: CliContext): v
     .action((room: string | undefined, model: string | undefined, options: RouteOptionValues) => {
       const target = onlyOne("room", room, options.room);
       const selector = onlyOne("model", model, options.model) ?? "*";
-      const named = { target, hubUrl: givenHub(command), isQuiet: options.json };
-      return showRoute(context, named, selector, options);
+      return showRoute(context, target, selector, options);
     });
 }
 
@@ -87,12 +81,17 @@ function onlyOne(
 /** A request that would be refused is explained too; the command then exits as the request would. */
 async function showRoute(
   context: CliContext,
-  named: Named,
+  target: string | undefined,
   model: string,
   options: RouteOptionValues,
 ): Promise<void> {
   const word = model === "*" ? "" : ` ${shellWord(model)}`;
-  const { hubUrl, room } = await locateRoom(context, named, (url) => `route ${url}${word}`);
+  const { hubUrl, room } = await locateRoom(
+    context,
+    target,
+    options,
+    (url) => `route ${url}${word}`,
+  );
   const protocol = protocolOf(options.protocol);
   const route = await context.createClient(hubUrl).explainRoute(room, {
     model,

@@ -6,12 +6,6 @@ import { reasonOf } from "../terminal/text.ts";
 /** The name the demo model is served under. */
 export const demoModel = "demo";
 
-export interface DemoProvider {
-  endpoint: string;
-  close: () => Promise<void>;
-  [Symbol.asyncDispose]: () => Promise<void>;
-}
-
 export interface DemoProviderOptions {
   /** Pause between two words, ms. Default 40. */
   wordMs?: number | undefined;
@@ -50,10 +44,7 @@ const maxBodyBytes = 64 * 1024 * 1024;
  * without a model on the machine. It never pretends to be a model. It has chat completions alone: its participant translates
  * other requests, as for any server.
  */
-export async function startDemoProvider(
-  world: World,
-  options: DemoProviderOptions = {},
-): Promise<DemoProvider> {
+export async function startDemoProvider(world: World, options: DemoProviderOptions = {}) {
   const server = createServer((request, response) => {
     respond(world, request, response, options).catch((error: unknown) => {
       if (response.headersSent) response.destroy();

@@ -14,19 +14,6 @@ import { waitingFor } from "../terminal/interactivity.ts";
 import { duration, safe } from "../terminal/text.ts";
 import type { Machine } from "./machine.ts";
 
-/** The events of a room, from the stream's first bytes on. */
-export interface EventWatch {
-  /** The end of a request, past or still to come; undefined when the signal aborts first. */
-  endOf(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined>;
-  /**
-   * The latest start of a request that has not ended yet; undefined when there is none.
-   *
-   * @param selector - the request's `model` field
-   */
-  runningFor(selector: string): RequestStart | undefined;
-  close(): void;
-}
-
 export type RequestStart = Extract<HubEvent, { type: "llm.request" }>;
 
 export type RequestEnd = Extract<HubEvent, { type: "llm.complete" | "llm.error" }>;
@@ -55,7 +42,7 @@ export interface Examination {
   room: Room | undefined;
   participants: readonly ParticipantSummary[] | undefined;
   route: RouteExplanation | undefined;
-  events: EventWatch | undefined;
+  events: Pick<RequestLog, "endOf" | "runningFor" | "close"> | undefined;
 }
 
 /** One step of `doctor`. */
@@ -185,4 +172,50 @@ export function failed(
 /** @param fix - how to make the check possible */
 export function skipped(found: string, fix?: string, details: readonly string[] = []): Finding {
   return { verdict: "skipped", found, fix, details, exitCode: EXIT.ok };
+}
+
+/** Starts and ends of requests, kept for later checks. */
+export class RequestLog {
+  readonly #starts: RequestStart[] = [];
+  readonly #ends: RequestEnd[] = [];
+  readonly close: () => void;
+  #look: () => void = () => {};
+
+  constructor(close: () => void) {
+    this.close = close;
+  }
+
+  take(data: string): void {
+    const event = JSON.parse(data) as HubEvent;
+    if (event.type === "llm.request") this.#starts.push(event);
+    if (event.type !== "llm.complete" && event.type !== "llm.error") return;
+    this.#ends.push(event);
+    this.#look();
+  }
+
+  /**
+   * The latest start of a request that has not ended yet; undefined when there is none.
+   *
+   * @param selector - the request's `model` field
+   */
+  runningFor(selector: string): RequestStart | undefined {
+    return this.#starts.findLast(
+      (start) =>
+        start.selector === selector &&
+        !this.#ends.some(({ requestId }) => requestId === start.requestId),
+    );
+  }
+
+  /** The end of a request, past or still to come; undefined when the signal aborts first. */
+  endOf(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const end = this.#ends.find((event) => event.requestId === requestId);
+        if (end !== undefined) resolve(end);
+      };
+      signal.addEventListener("abort", () => resolve(undefined), { once: true });
+      this.#look = look;
+      look();
+    });
+  }
 }

@@ -511,7 +511,7 @@ describe("encryption", () => {
     const saved = { hubUrl: new URL(hubUrl).host, room: "", id: "pin", token: known ?? "" };
     const tokens = {
       find: async () => (known === undefined ? [] : [saved]),
-      ...{ save: async () => undefined, forget: async () => undefined },
+      ...{ save: async () => undefined, forget: async () => undefined, tokenOf: async () => known },
     };
     const context = { savedTokens: async () => tokens };
     return look("encryption", { hubUrl, machine: { tls: async () => facts }, context });

@@ -1,15 +1,7 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
-import { createSseReader, type HubEvent, timeoutSignal } from "@roomhub/protocol";
+import { createSseReader, timeoutSignal } from "@roomhub/protocol";
 import { duration } from "../terminal/text.ts";
-import {
-  type Check,
-  type EventWatch,
-  failed,
-  ok,
-  type RequestEnd,
-  type RequestStart,
-  skipped,
-} from "./check.ts";
+import { type Check, failed, ok, skipped, RequestLog } from "./check.ts";
 import type { CliContext } from "../context.ts";
 
 /** A hub sends its first bytes at once; even a slow network delivers them well within this. */
@@ -52,7 +44,7 @@ async function watchRoom(
   hubUrl: string,
   code: string,
   signal: AbortSignal,
-): Promise<EventWatch> {
+): Promise<RequestLog> {
   const closing = new AbortController();
   const giveUp = () => closing.abort(signal.reason);
   signal.addEventListener("abort", giveUp, { once: true });
@@ -64,14 +56,10 @@ async function watchRoom(
     if (!response.ok) throw errorFromResponse(response, await response.text());
     const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
     const first = await reader.read();
-    const seen = new RequestLog();
+    const seen = new RequestLog(() => closing.abort());
     // Rejects when the watch is closed; the events seen until then stay.
     void pump(reader, first, seen).catch(() => {});
-    return {
-      endOf: (id, within) => seen.wait(id, within),
-      runningFor: (selector) => seen.runningFor(selector),
-      close: () => closing.abort(),
-    };
+    return seen;
   } catch (error) {
     signal.throwIfAborted();
     closing.abort();
@@ -90,40 +78,5 @@ async function pump(
   const sse = createSseReader(({ data }) => seen.take(data));
   for (let part = first; !part.done; part = await reader.read()) {
     sse.feed(decoder.decode(part.value, { stream: true }));
-  }
-}
-
-/** Starts and ends of requests, kept for later checks. */
-class RequestLog {
-  readonly #starts: RequestStart[] = [];
-  readonly #ends: RequestEnd[] = [];
-  #look: () => void = () => {};
-
-  take(data: string): void {
-    const event = JSON.parse(data) as HubEvent;
-    if (event.type === "llm.request") this.#starts.push(event);
-    if (event.type !== "llm.complete" && event.type !== "llm.error") return;
-    this.#ends.push(event);
-    this.#look();
-  }
-
-  runningFor(selector: string): RequestStart | undefined {
-    return this.#starts.findLast(
-      (start) =>
-        start.selector === selector &&
-        !this.#ends.some(({ requestId }) => requestId === start.requestId),
-    );
-  }
-
-  wait(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined> {
-    return new Promise((resolve) => {
-      const look = () => {
-        const end = this.#ends.find((event) => event.requestId === requestId);
-        if (end !== undefined) resolve(end);
-      };
-      signal.addEventListener("abort", () => resolve(undefined), { once: true });
-      this.#look = look;
-      look();
-    });
   }
 }

@@ -94,6 +94,6 @@ async function savedKey(
   context: CliContext,
   { hubUrl, room }: Invite,
 ): Promise<string | undefined> {
-  const saved = await (await context.savedTokens("doors")).find(own);
-  return saved.find((one) => one.hubUrl === hubIdOf(hubUrl) && one.room === room)?.token;
+  const tokens = await context.savedTokens("doors");
+  return tokens.tokenOf({ hubUrl: hubIdOf(hubUrl), room, id: own });
 }

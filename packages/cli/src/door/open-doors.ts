@@ -11,20 +11,6 @@ export interface OpenDoor extends Invite {
   port: number;
 }
 
-export interface OpenDoors {
-  /** @throws DoorOpenError when another process has a door for the room */
-  claim(room: Invite): Promise<ClaimedDoor>;
-  /** Those that run now. Removes records of processes that were killed. */
-  list(): Promise<OpenDoor[]>;
-}
-
-/** The right of this process to be the room's door. */
-interface ClaimedDoor {
-  /** Lets other commands find it. */
-  publish(port: number): Promise<void>;
-  release(): Promise<void>;
-}
-
 export class DoorOpenError extends Error {
   override readonly name = "DoorOpenError";
   /** undefined while it is starting */
@@ -43,7 +29,7 @@ export class DoorOpenError extends Error {
  *
  * @param folder - created with the first door
  */
-export function openDoorsIn(folder: string): OpenDoors {
+export function openDoorsIn(folder: string) {
   const pathOf = ({ hubUrl, room }: Invite) => {
     const name = createHash("sha256")
       .update(`${hubIdOf(hubUrl)}\n${room}`)
@@ -51,7 +37,12 @@ export function openDoorsIn(folder: string): OpenDoors {
     return join(folder, `${name.slice(0, 32)}.json`);
   };
   return {
-    async claim(room) {
+    /**
+     * Gives this process the right to be the room's door: `publish` lets other commands find it.
+     *
+     * @throws DoorOpenError when another process has a door for the room
+     */
+    async claim(room: Invite) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = pathOf(room);
       let holder = 0;
@@ -65,13 +56,14 @@ export function openDoorsIn(folder: string): OpenDoors {
           : error;
       });
       return {
-        publish: (port) => replaceFile(path, JSON.stringify({ ...room, port })),
+        publish: (port: number) => replaceFile(path, JSON.stringify({ ...room, port })),
         async release() {
           await rm(path, { force: true });
           await lock.release();
         },
       };
     },
+    /** Those that run now. Removes records of processes that were killed. */
     async list() {
       const names = await readdir(folder).catch(() => []);
       const paths = names

@@ -42,13 +42,8 @@ function canBuild(): boolean {
   return import.meta.url.endsWith(".ts") && existsSync(script) && existsSync(bundler);
 }
 
-interface Built {
-  program: Uint8Array;
-  sdk: Uint8Array;
-}
-
 /** Builds the package from the sources of a checkout, and with it the SDK's. @throws Error with what the build wrote */
-export async function buildPackage(): Promise<Built> {
+export async function buildPackage() {
   const folder = await mkdtemp(join(tmpdir(), "roomhub-handout-"));
   let stopBuild = (): unknown => undefined;
   // A hub that is stopped soon after its start leaves no process and no files behind.

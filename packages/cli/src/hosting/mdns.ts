@@ -11,24 +11,6 @@ export interface Announced {
   version: string;
 }
 
-/** Hub discovery on the local network by multicast DNS (RFC 6762, 6763). Problems are reported, never thrown. */
-export interface Mdns {
-  /**
-   * @param addresses - IPv4 addresses of this machine; the hub is announced on the network of each
-   * @returns withdraws the announcement
-   */
-  announce(hub: Announced, addresses: readonly string[], onProblem: OnProblem): Promise<Release>;
-  /**
-   * @param onHub - called with each hub's URL, perhaps more than once
-   * @returns ends the search
-   */
-  browse(
-    addresses: readonly string[],
-    onHub: (hubUrl: string) => void,
-    onProblem: OnProblem,
-  ): Promise<Release>;
-}
-
 type OnProblem = (reason: string) => void;
 type Release = () => Promise<void>;
 
@@ -36,8 +18,17 @@ const serviceType = "roomhub";
 /** A goodbye packet that cannot be sent must not keep a hub from stopping. */
 const goodbyeMs = 500;
 
-export const mdns: Mdns = {
-  async announce({ hostName, port, version }, addresses, onProblem) {
+/** Hub discovery on the local network by multicast DNS (RFC 6762, 6763). Problems are reported, never thrown. */
+export const mdns = {
+  /**
+   * @param addresses - IPv4 addresses of this machine; the hub is announced on the network of each
+   * @returns withdraws the announcement
+   */
+  async announce(
+    { hostName, port, version }: Announced,
+    addresses: readonly string[],
+    onProblem: OnProblem,
+  ): Promise<Release> {
     const responders = await respondersOn(addresses, onProblem);
     for (const responder of responders) {
       responder.publish({
@@ -61,7 +52,15 @@ export const mdns: Mdns = {
     };
   },
 
-  async browse(addresses, onHub, onProblem) {
+  /**
+   * @param onHub - called with each hub's URL, perhaps more than once
+   * @returns ends the search
+   */
+  async browse(
+    addresses: readonly string[],
+    onHub: (hubUrl: string) => void,
+    onProblem: OnProblem,
+  ): Promise<Release> {
     const responders = await respondersOn(addresses, onProblem);
     for (const responder of responders) {
       responder.find({ type: serviceType }, ({ referer, addresses: announced, port, txt }) => {

@@ -79,12 +79,9 @@ async function fromRoom(
     );
   }
   const remembered = await context.savedTokens("chosen-models");
-  const last = pick ? [] : await remembered.find(folder);
-  const isLast = ({ selector }: ModelChoice) =>
-    last.some(
-      (saved) => saved.hubUrl === hubUrl && saved.room === room && saved.token === selector,
-    );
-  const again = choices.find(isLast);
+  const place = { hubUrl, room, id: folder };
+  const last = pick ? undefined : await remembered.tokenOf(place);
+  const again = choices.find(({ selector }) => selector === last);
   if (again !== undefined) {
     context.stderr.write(`${again.name}, as last time in this folder; --pick selects again\n`);
     return again;
@@ -93,6 +90,6 @@ async function fromRoom(
     `Select a model for ${title}`,
     choices.map((value) => ({ value, label: value.name, hint: value.facts })),
   );
-  await remembered.save({ hubUrl, room, id: folder, token: picked.selector });
+  await remembered.save({ ...place, token: picked.selector });
   return picked;
 }

@@ -5,48 +5,16 @@ import { constants, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import spawn from "cross-spawn";
 
-/** What a launch needs of this machine. */
-export interface ProgramHost {
-  currentFolder: string;
-  /** Whether the shell would find a program of this name. */
-  has(command: string): boolean;
-  /** The text of a file; undefined when there is none. */
-  read(path: string): string | undefined;
-  /** A folder of this launch that only this user can read. Removes those of launches that were killed. */
-  createFolder(): LaunchFolder;
-  /**
-   * Runs a program in this terminal. Ctrl+C reaches it from the terminal; where there is none, and for other signals, it
-   * gets those of this process.
-   *
-   * @returns its exit code; of a program that a signal ended, 128 and the signal's number, as shells do
-   */
-  run(command: string, args: readonly string[], options: RunOptions): Promise<number>;
-}
-
-interface RunOptions {
-  env: Record<string, string | undefined>;
-  /** the program's temporary files, which must stay if the program outlives this process */
-  folder: LaunchFolder | undefined;
-}
-
-export interface LaunchFolder {
-  path: string;
-  write(name: string, text: string): void;
-  remove(): void;
-}
-
 const prefix = "roomhub-launch-";
 /** Holds the process id of the program, which may outlive this process. */
 const runningFile = ".running";
 
-export const programHost: ProgramHost = {
-  currentFolder: process.cwd(),
-  has,
-  read,
-  createFolder,
-  run,
-};
+/** What a launch needs of this machine. */
+export const programHost = { currentFolder: process.cwd(), has, read, createFolder, run };
+export type ProgramHost = typeof programHost;
+export type LaunchFolder = ReturnType<typeof createFolder>;
 
+/** Whether the shell would find a program of this name. */
 function has(command: string): boolean {
   const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
   const ends =
@@ -63,6 +31,7 @@ function isProgram(path: string): boolean {
   }
 }
 
+/** The text of a file; undefined when there is none. */
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -72,12 +41,13 @@ function read(path: string): string | undefined {
   }
 }
 
-function createFolder(): LaunchFolder {
+/** A folder of this launch that only this user can read. Removes those of launches that were killed. */
+function createFolder() {
   removeLeftOvers();
   const path = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`));
   return {
     path,
-    write: (name, text) => writeFileSync(join(path, name), text, { mode: 0o600 }),
+    write: (name: string, text: string) => writeFileSync(join(path, name), text, { mode: 0o600 }),
     remove: () => rmSync(path, { recursive: true, force: true }),
   };
 }
@@ -107,10 +77,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/**
+ * Runs a program in this terminal. Ctrl+C reaches it from the terminal; where there is none, and for other signals, it gets
+ * those of this process.
+ *
+ * @param folder - the program's temporary files, which must stay if the program outlives this process
+ * @returns its exit code; of a program that a signal ended, 128 and the signal's number, as shells do
+ */
 function run(
   command: string,
   args: readonly string[],
-  { env, folder }: RunOptions,
+  { env, folder }: { env: Record<string, string | undefined>; folder: LaunchFolder | undefined },
 ): Promise<number> {
   const child = spawn(command, [...args], { stdio: "inherit", env });
   if (child.pid !== undefined) folder?.write(runningFile, String(child.pid));

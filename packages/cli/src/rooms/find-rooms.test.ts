@@ -2,8 +2,10 @@ import { expect, test } from "vitest";
 import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import { findRooms } from "./find-rooms.ts";
-import type { Mdns } from "../hosting/mdns.ts";
+import type { mdns } from "../hosting/mdns.ts";
 import { aRoom, makeWorld, passing, noTimers } from "../test-context.fixture.ts";
+
+type Mdns = typeof mdns;
 
 const here = "http://127.0.0.1:5050";
 const ana = aRoom({ id: "1", code: "AAA222", name: "ana's" });

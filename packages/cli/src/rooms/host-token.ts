@@ -5,7 +5,6 @@ import type { Client } from "../capabilities.ts";
 import type { CliContext } from "../context.ts";
 import type { RoomhubCommand } from "../options.ts";
 import { envSecret } from "../secrets.ts";
-import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf } from "../terminal/text.ts";
 import { CommandError, EXIT, readable } from "../exit-code.ts";
 
@@ -52,13 +51,12 @@ export async function savedHostToken(
   context: CliContext,
   { hubUrl, room }: Invite,
 ): Promise<string | undefined> {
-  const saved = await (await context.savedTokens("hosts")).find(host);
-  return saved.find((one) => one.hubUrl === hubUrl && one.room === room)?.token;
+  return (await context.savedTokens("hosts")).tokenOf({ hubUrl, room, id: host });
 }
 
 /** The room was deleted: its host token and its key prove nothing. */
 export async function forgetRoom(context: CliContext, invite: Invite): Promise<void> {
-  await forgetToken(await context.savedTokens("hosts"), host, invite);
+  await (await context.savedTokens("hosts")).forget({ ...invite, id: host });
   await context.roomKeys.forget(invite);
 }
 

@@ -1,5 +1,6 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
+import type { HubOptionValues } from "../options.ts";
 import { explainOtherServer } from "../sharing/found-server.ts";
 import { waitingFor } from "../terminal/interactivity.ts";
 import { noRoomAt, severalRooms } from "./choose-room.ts";
@@ -12,25 +13,20 @@ export interface Target {
   room: string | undefined;
 }
 
-/** What the command line names. */
-export interface Named {
-  /** a room code, an invite URL, a hub URL, a host name, or nothing */
-  target: string | undefined;
-  /** undefined without `--hub` or its variable */
-  hubUrl: string | undefined;
-  /** whether to say nothing while the network is searched */
-  isQuiet?: boolean | undefined;
-}
+/** With JSON nothing is said while the network is searched. */
+type LocateOptions = Pick<HubOptionValues, "namedHub" | "json">;
 
 /**
  * Resolves an argument to a hub, and to a room if it names one. A bare room code is looked up on this machine first, then
  * on the network.
  *
+ * @param target - a room code, an invite URL, a hub URL, a host name, or nothing
  * @throws InvalidHubUrlError
  */
 export async function locate(
   context: CliContext,
-  { target, hubUrl, isQuiet = false }: Named,
+  target: string | undefined,
+  { namedHub: hubUrl, json: isQuiet = false }: LocateOptions,
 ): Promise<Target> {
   if (target === undefined) return { hubUrl: hubUrl ?? defaultHubUrl, room: undefined };
   const invite = inviteIn(target, hubUrl ?? defaultHubUrl);
@@ -52,10 +48,11 @@ export async function locate(
  */
 export async function locateRoom(
   context: CliContext,
-  named: Named,
+  target: string | undefined,
+  options: LocateOptions,
   asCommand: (url: string) => string,
 ): Promise<Invite> {
-  const { hubUrl, room } = await locate(context, named);
+  const { hubUrl, room } = await locate(context, target, options);
   const client = context.createClient(hubUrl);
   if (room !== undefined) {
     await client.getRoom(room);

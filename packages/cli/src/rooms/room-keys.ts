@@ -2,7 +2,6 @@ import { type Fetch, type Invite, keyInLink } from "@roomhub/client";
 import { isKeyValue, normaliseRoomCode } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { readable, UsageError } from "../exit-code.ts";
-import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf } from "../terminal/text.ts";
 
 type KeysOfCommand = CliContext["roomKeys"];
@@ -63,7 +62,12 @@ export class RoomKeys implements KeysOfCommand {
     const url = `${hubUrl}/rooms/${normaliseRoomCode(room)}`;
     let saved = this.#saved.get(url);
     if (saved === undefined) {
-      saved = this.#findSaved({ hubUrl, room: normaliseRoomCode(room) });
+      const place = { hubUrl, room: normaliseRoomCode(room), id: own };
+      // An unreadable folder counts as no key: the hub then asks for one.
+      saved = this.#context
+        .savedTokens("keys")
+        .then((tokens) => tokens.tokenOf(place))
+        .catch(() => undefined);
       this.#saved.set(url, saved);
     }
     return saved;
@@ -83,7 +87,7 @@ export class RoomKeys implements KeysOfCommand {
 
   async forget({ hubUrl, room }: Invite): Promise<void> {
     this.#saved.delete(`${hubUrl}/rooms/${room}`);
-    await forgetToken(await this.#context.savedTokens("keys"), own, { hubUrl, room });
+    await (await this.#context.savedTokens("keys")).forget({ hubUrl, room, id: own });
   }
 
   /** @param hubUrl - normalised; its rooms get their keys */
@@ -151,13 +155,6 @@ export class RoomKeys implements KeysOfCommand {
       this.#canAsk = false;
       return undefined;
     }
-  }
-
-  async #findSaved({ hubUrl, room }: Invite): Promise<string | undefined> {
-    // An unreadable folder counts as no key: the hub then asks for one.
-    const find = async () => (await this.#context.savedTokens("keys")).find(own);
-    const saved = await find().catch(() => []);
-    return saved.find((one) => one.hubUrl === hubUrl && one.room === room)?.token;
   }
 
   async #readKey(path: string): Promise<string> {

@@ -66,26 +66,24 @@ function readinessLine(
   }
 }
 
-/** One outage as seen by several participants: it begins when the first is affected and ends when the last has recovered. */
-export interface Outage<Key> {
-  /** @returns whether this participant is the first affected */
-  began: (participant: Key, nowMs: number) => boolean;
-  /** @returns the outage's length in ms when the last participant has recovered; undefined otherwise */
-  ended: (participant: Key, nowMs: number) => number | undefined;
-}
-
-/** @typeParam Key - what tells participants apart */
-export function trackOutage<Key>(): Outage<Key> {
+/**
+ * One outage as seen by several participants: it begins when the first is affected and ends when the last has recovered.
+ *
+ * @typeParam Key - what tells participants apart
+ */
+export function trackOutage<Key>() {
   const affected = new Set<Key>();
   let sinceMs = 0;
   return {
-    began(participant, nowMs) {
+    /** @returns whether this participant is the first affected */
+    began(participant: Key, nowMs: number): boolean {
       const isFirst = affected.size === 0;
       if (isFirst) sinceMs = nowMs;
       affected.add(participant);
       return isFirst;
     },
-    ended(participant, nowMs) {
+    /** @returns the outage's length in ms when the last participant has recovered; undefined otherwise */
+    ended(participant: Key, nowMs: number): number | undefined {
       return affected.delete(participant) && affected.size === 0 ? nowMs - sinceMs : undefined;
     },
   };

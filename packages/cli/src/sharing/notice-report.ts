@@ -2,7 +2,7 @@ import type { Load, Readiness } from "@roomhub/protocol";
 import { backText, lostText } from "@roomhub/room-state";
 import { withCommandName } from "../command-list.ts";
 import type { CliContext } from "../context.ts";
-import { type LineNotice, noticeLine, type Outage, trackOutage } from "./notice-line.ts";
+import { type LineNotice, noticeLine, trackOutage } from "./notice-line.ts";
 import { createServedTable } from "../terminal/request-table.ts";
 import type { RowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
@@ -26,6 +26,7 @@ export interface ReportOptions {
 }
 
 type Machine = NonNullable<Load["machine"]>;
+type Outage = ReturnType<typeof trackOutage<ParticipantOptions>>;
 
 /**
  * Reports the notices of all participants in one process. They share a hub, and some share a model server, so an outage of
@@ -39,7 +40,7 @@ export class NoticeReport {
   readonly #hasNames: boolean;
   readonly #servedRow: ReturnType<typeof createServedTable>;
   // By object: an id may change at the first join.
-  readonly #hubOutage = trackOutage<ParticipantOptions>();
+  readonly #hubOutage: Outage = trackOutage();
   readonly #isServerNews: ReturnType<typeof trackServers>;
   readonly #budgetProblems = new Map<string, string | undefined>();
   /** participants that have not connected yet */
@@ -157,7 +158,7 @@ export class NoticeReport {
  * once when all have recovered
  */
 function trackServers(nowMs: () => number) {
-  const servers = new Map<string, { outage: Outage<ParticipantOptions>; reported: Readiness }>();
+  const servers = new Map<string, { outage: Outage; reported: Readiness }>();
   return (participant: ParticipantOptions, readiness: Readiness): boolean => {
     const { endpoint } = participant;
     const server = servers.get(endpoint) ?? { outage: trackOutage(), reported: "ready" };

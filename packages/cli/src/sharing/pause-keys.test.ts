@@ -1,9 +1,9 @@
-import { expect, test } from "vitest";
 import type { RunningRequest } from "@roomhub/participant";
+import { expect, test } from "vitest";
 import type { RunningParticipant } from "../capabilities.ts";
 import { clockTime } from "../terminal/text.ts";
-import { makeWorld, passing, type After } from "../test-context.fixture.ts";
-import { pauseByKeys } from "./pause-keys.ts";
+import { type After, makeWorld, passing } from "../test-context.fixture.ts";
+import { pauseByKeys } from "./run-participants.ts";
 
 const hourMs = 3_600_000;
 

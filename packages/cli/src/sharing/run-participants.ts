@@ -1,15 +1,15 @@
-import type { CliContext } from "../context.ts";
-import { keepClientKey, makeParticipant, stoppedError } from "./make-participant.ts";
-import { canErase } from "../terminal/interactivity.ts";
-import { createRowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
+import type { Timer } from "@roomhub/protocol";
 import type { RunningParticipant } from "../capabilities.ts";
+import type { CliContext } from "../context.ts";
+import { canErase } from "../terminal/interactivity.ts";
+import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
 import { aborted } from "../terminal/stop-signal.ts";
-import { NoticeReport } from "./notice-report.ts";
-import { safe } from "../terminal/text.ts";
+import { clockTime, colorsFor, safe } from "../terminal/text.ts";
 import { notifyOfUse } from "./desktop-notifier.ts";
-import { pauseByKeys } from "./pause-keys.ts";
-import { showRunning } from "./running-now.ts";
+import { keepClientKey, makeParticipant, stoppedError } from "./make-participant.ts";
+import { NoticeReport } from "./notice-report.ts";
+import { runningNow, showRunning } from "./running-now.ts";
 
 export interface RunOptions {
   /** Aborting it makes them leave. */
@@ -93,4 +93,52 @@ export async function runParticipants(
 async function startAndStay(participant: RunningParticipant): Promise<StopReason> {
   await participant.start().catch(() => {});
   return participant.stopped;
+}
+
+const hourMs = 3_600_000;
+/** Timers stop while a machine sleeps, so the clock is checked this often for the end of a pause. */
+const lookMs = 15_000;
+
+/** `p` pauses all participants, `P` for an hour; the next of either resumes them. */
+export function pauseByKeys(
+  context: CliContext,
+  feed: Pick<RowFeed, "line">,
+  participants: readonly RunningParticipant[],
+): { onKey: (key: string) => void; close: () => void } {
+  const colors = colorsFor(context, context.stderr);
+  let isPaused = false;
+  let looking: Timer | undefined;
+
+  const say = (text: string) => {
+    feed.line(`${colors.dim(clockTime(context.world.wallMs()))}  ${text}`);
+  };
+  const pause = (untilMs: number | undefined) => {
+    isPaused = true;
+    for (const participant of participants) participant.pause();
+    if (untilMs !== undefined) look(untilMs);
+    const count = runningNow(participants).length;
+    const still = count === 0 ? "" : `, ${count} still ${count === 1 ? "runs" : "run"}`;
+    const until = untilMs === undefined ? "" : ` until ${clockTime(untilMs)}`;
+    say(colors.yellow(`paused${until}: no new requests${still}; p resumes`));
+  };
+  const resume = () => {
+    isPaused = false;
+    context.world.clearTimeout(looking);
+    for (const participant of participants) participant.resume();
+    say(colors.green("resumed"));
+  };
+  const look = (untilMs: number) => {
+    const leftMs = untilMs - context.world.wallMs();
+    if (leftMs <= 0) resume();
+    else looking = context.world.setTimeout(() => look(untilMs), Math.min(leftMs, lookMs));
+  };
+
+  return {
+    onKey(key) {
+      if (key !== "p" && key !== "P") return;
+      if (isPaused) resume();
+      else pause(key === "P" ? context.world.wallMs() + hourMs : undefined);
+    },
+    close: () => context.world.clearTimeout(looking),
+  };
 }

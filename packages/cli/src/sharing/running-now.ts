@@ -16,17 +16,8 @@ export function runningNow(participants: readonly RunningParticipant[]): Running
     .toSorted((one, other) => other.runsMs - one.runsMs);
 }
 
-export interface RunningDisplay extends LiveLines {
-  /** A request has started: it is shown, and its time and tokens once a second. */
-  start(): void;
-  close(): void;
-}
-
 /** Shows below the rows of finished requests who uses the machine now: name, model, seconds, tokens. */
-export function showRunning(
-  context: CliContext,
-  participants: readonly RunningParticipant[],
-): RunningDisplay {
+export function showRunning(context: CliContext, participants: readonly RunningParticipant[]) {
   const colors = colorsFor(context, context.stderr);
   const live = createLiveLines(context.stderr, () =>
     runningLines(runningNow(participants), context.stderr.columns ?? 80, colors),
@@ -40,6 +31,7 @@ export function showRunning(
   };
   return {
     ...live,
+    /** A request has started: it is shown, and its time and tokens once a second. */
     start() {
       // In the same turn of the event loop many may start.
       ticking ??= world.setTimeout(tick, 0);
@@ -77,19 +69,12 @@ export function runningLines(
   ].map((line) => colors.cyan(cutTo(`now  ${line}`, columns - 1)));
 }
 
-/** Lines that stay below everything else on a terminal and change in place, such as what runs now. */
-interface LiveLines {
-  /** Writes whole lines above them. */
-  readonly terminal: Terminal;
-  /** Draws them again. */
-  refresh(): void;
-  /** Erases them, until `enter`. */
-  leave(): void;
-  enter(): void;
-}
-
-/** @param render - the lines as they are now, each shorter than the terminal is wide */
-function createLiveLines(terminal: Terminal, render: () => readonly string[]): LiveLines {
+/**
+ * Lines that stay below everything else on a terminal and change in place, such as what runs now.
+ *
+ * @param render - the lines as they are now, each shorter than the terminal is wide
+ */
+function createLiveLines(terminal: Terminal, render: () => readonly string[]) {
   let drawn = "";
   let isShown = true;
 
@@ -104,6 +89,7 @@ function createLiveLines(terminal: Terminal, render: () => readonly string[]): L
   }
 
   return {
+    /** Writes whole lines above them. */
     terminal: {
       write: draw,
       isTTY: terminal.isTTY,
@@ -115,6 +101,7 @@ function createLiveLines(terminal: Terminal, render: () => readonly string[]): L
       },
     },
     refresh: () => draw(""),
+    /** Erases them, until `enter`. */
     leave() {
       isShown = false;
       draw("");

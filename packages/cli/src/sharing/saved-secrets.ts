@@ -4,11 +4,14 @@ import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createFile, replaceFile } from "@roomhub/hub";
 
-/** A token, and what it belongs to. */
-export interface SavedToken {
+/** What a token belongs to. */
+export interface TokenPlace {
   hubUrl: string;
   room: string;
   id: string;
+}
+
+export interface SavedToken extends TokenPlace {
   token: string;
 }
 
@@ -18,18 +21,12 @@ export interface SavedTokens {
   save(saved: SavedToken): Promise<void>;
   /** All tokens for an id, in any room of any hub. */
   find(id: string): Promise<SavedToken[]>;
-  forget(saved: SavedToken): Promise<void>;
+  tokenOf(place: TokenPlace): Promise<string | undefined>;
+  forget(place: TokenPlace): Promise<void>;
 }
 
-/** Deletes those of one room. */
-export async function forgetToken(
-  tokens: SavedTokens,
-  id: string,
-  { hubUrl, room }: Pick<SavedToken, "hubUrl" | "room">,
-): Promise<void> {
-  for (const saved of await tokens.find(id)) {
-    if (saved.hubUrl === hubUrl && saved.room === room) await tokens.forget(saved);
-  }
+export function isSamePlace(one: TokenPlace, other: TokenPlace): boolean {
+  return one.hubUrl === other.hubUrl && one.room === other.room && one.id === other.id;
 }
 
 /**
@@ -38,24 +35,26 @@ export async function forgetToken(
  * @param folder - created when the first token is saved
  */
 export function tokensIn(folder: string): SavedTokens {
-  const pathOf = ({ hubUrl, room, id }: SavedToken) => {
+  const pathOf = ({ hubUrl, room, id }: TokenPlace) => {
     const name = createHash("sha256").update(`${hubUrl}\n${room}\n${id}`).digest("hex");
     return join(folder, `${name.slice(0, 32)}.json`);
   };
+  const find = async (id: string) => {
+    const names = await readdir(folder).catch(noFolder);
+    const files = names.filter((name) => name.endsWith(".json"));
+    const saved = await Promise.all(files.map((name) => readToken(join(folder, name))));
+    return saved.filter((one) => one?.id === id).filter((one) => one !== undefined);
+  };
   return {
+    find,
     async save(saved) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = pathOf(saved);
       const temporaryPath = `${path}.${systemWorld.randomUUID()}.tmp`;
       await replaceFile(path, JSON.stringify(saved), { temporaryPath });
     },
-    async find(id) {
-      const names = await readdir(folder).catch(noFolder);
-      const files = names.filter((name) => name.endsWith(".json"));
-      const saved = await Promise.all(files.map((name) => readToken(join(folder, name))));
-      return saved.filter((one) => one !== undefined).filter((one) => one.id === id);
-    },
-    forget: (saved) => rm(pathOf(saved), { force: true }),
+    tokenOf: async (place) => (await find(place.id)).find((one) => isSamePlace(one, place))?.token,
+    forget: (place) => rm(pathOf(place), { force: true }),
   };
 }
 

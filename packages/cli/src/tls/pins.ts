@@ -8,7 +8,6 @@ import {
 } from "@roomhub/client";
 import { withPin } from "@roomhub/protocol";
 import type { CliContext, OutsideContext } from "../context.ts";
-import { forgetToken } from "../sharing/saved-secrets.ts";
 import { reasonOf, safe } from "../terminal/text.ts";
 
 /** What a saved pin belongs to: a hub has one. */
@@ -91,13 +90,14 @@ export class Pins {
 
   async #keep(host: string, pin: string): Promise<void> {
     try {
-      const before = (await savedPins(this.#context)).find((one) => one.host === host);
-      if (before?.pin === pin) return;
       const tokens = await this.#context.savedTokens("pins");
-      await tokens.save({ hubUrl: host, room: "", id: own, token: pin });
+      const place = { hubUrl: host, room: "", id: own };
+      const before = await tokens.tokenOf(place);
+      if (before === pin) return;
+      await tokens.save({ ...place, token: pin });
       if (before === undefined) return;
       this.#context.stderr.write(
-        `The invite replaces the key of ${safe(host)}: ${safe(before.pin)} before, ${pin} now\n`,
+        `The invite replaces the key of ${safe(host)}: ${safe(before)} before, ${pin} now\n`,
       );
     } catch (error) {
       this.#context.stderr.write(
@@ -127,5 +127,5 @@ export async function forgetPin(
   context: Pick<CliContext, "savedTokens">,
   host: string,
 ): Promise<void> {
-  await forgetToken(await context.savedTokens("pins"), own, { hubUrl: host, room: "" });
+  await (await context.savedTokens("pins")).forget({ hubUrl: host, room: "", id: own });
 }

@@ -10,10 +10,9 @@ import {
   parseObject,
   SURFACES,
 } from "@roomhub/protocol";
-import { type HashOf, IdIndex } from "./id-index.ts";
+import { type HashOf, IdIndex, NumberColumn } from "./id-index.ts";
 import { memberText } from "./json-member.ts";
 import { readLines } from "./line-reader.ts";
-import { NumberColumn } from "./number-column.ts";
 
 /** Longer lines are an error: a line is in memory while it is checked and sent. */
 export const maxLineBytes = 16 * 1024 * 1024;

@@ -1,5 +1,3 @@
-import { NumberColumn } from "./number-column.ts";
-
 /**
  * The numbers of texts by their 64-bit hashes: 16 bytes for each of a million ids, and no text is kept. Two texts may have
  * the same hash, so every search returns candidates, and the caller compares the texts.
@@ -69,4 +67,36 @@ function mixed(bits: number): number {
   const half = Math.imul(bits ^ (bits >>> 16), 0x7feb352d);
   const whole = Math.imul(half ^ (half >>> 15), 0x846ca68b);
   return (whole ^ (whole >>> 16)) >>> 0;
+}
+
+type Block = Uint32Array | Uint16Array | Uint8Array;
+
+const blockLength = 65_536;
+
+/** A list of numbers that only grows. It is kept in blocks, since a growing array wastes the memory of its earlier copies. */
+export class NumberColumn {
+  readonly #makeBlock: (length: number) => Block;
+  readonly #blocks: Block[] = [];
+  #length = 0;
+
+  /** @param makeBlock - says which numbers fit: `(length) => new Uint8Array(length)` */
+  constructor(makeBlock: (length: number) => Block) {
+    this.#makeBlock = makeBlock;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push(value: number): void {
+    const index = this.#length++ % blockLength;
+    if (index === 0) this.#blocks.push(this.#makeBlock(blockLength));
+    const block = this.#blocks.at(-1);
+    if (block !== undefined) block[index] = value;
+  }
+
+  /** @returns 0 where there is none */
+  at(index: number): number {
+    return this.#blocks[Math.floor(index / blockLength)]?.[index % blockLength] ?? 0;
+  }
 }

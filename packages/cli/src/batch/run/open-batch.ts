@@ -1,10 +1,10 @@
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { lockFile } from "@roomhub/hub";
-import type { World } from "@roomhub/protocol";
+import { lockFile, replaceFile } from "@roomhub/hub";
+import { parseObject, type World } from "@roomhub/protocol";
+import { z } from "zod";
 import { type BatchInput, checkInput, type CheckOptions, type LineProblem } from "./batch-input.ts";
-import { type Journal, readJournal, writeJournal } from "./batch-journal.ts";
-import { type OutcomeFiles, type OutcomePaths, openOutcomes } from "./outcome-files.ts";
+import { openOutcomes, type OutcomeFiles, type OutcomePaths } from "./outcome-files.ts";
 import { type Outcome, outcomeLine } from "./outcome-line.ts";
 
 export interface BatchPaths extends OutcomePaths {
@@ -243,4 +243,34 @@ export class Batch {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** What a batch must know after a restart beside its results. */
+const Journal = z.object({
+  version: z.literal(1),
+  input: z.object({ bytes: z.int(), sha256: z.string() }),
+  /** path of the file of errors, relative to the folder of this one */
+  errors: z.string(),
+  /** values of `model` that were in the room once */
+  seenModels: z.array(z.string()),
+});
+type Journal = z.infer<typeof Journal>;
+
+/** @returns undefined when there is none @throws Error when the file is something else */
+async function readJournal(path: string): Promise<Journal | undefined> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  const { data } = Journal.safeParse(parseObject(text));
+  if (data === undefined) throw new Error(`${path} is not the journal of a batch`);
+  return data;
+}
+
+/** A reader finds the old one or the new one, also after a power cut. */
+function writeJournal(path: string, journal: Journal): Promise<void> {
+  return replaceFile(path, `${JSON.stringify(journal, undefined, 2)}\n`);
 }

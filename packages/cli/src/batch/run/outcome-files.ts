@@ -21,22 +21,11 @@ export interface OutcomePaths {
 export type OutcomeKind = keyof OutcomePaths;
 
 /** The two files that say what became of the requests of a batch, readable by this user only. Lines are only ever added. */
-export class OutcomeFiles {
-  readonly #files: Record<OutcomeKind, AppendedFile>;
-
-  constructor(files: Record<OutcomeKind, AppendedFile>) {
-    this.#files = files;
-  }
-
+export interface OutcomeFiles {
   /** Resolves when the line is on the disk. @throws NodeJS.ErrnoException, after which nothing more is written */
-  add(kind: OutcomeKind, line: string): Promise<void> {
-    return this.#files[kind].add(line);
-  }
-
+  add: (kind: OutcomeKind, line: string) => Promise<void>;
   /** After the lines that were added are on the disk. */
-  async close(): Promise<void> {
-    await Promise.all([this.#files.output.close(), this.#files.errors.close()]);
-  }
+  close: () => Promise<unknown>;
 }
 
 /**
@@ -53,10 +42,12 @@ export async function openOutcomes(
 ): Promise<OutcomeFiles> {
   await repair(paths.output, (id) => onLine(id, "output"));
   await repair(paths.errors, (id) => onLine(id, "errors"));
-  return new OutcomeFiles({
-    output: new AppendedFile(paths.output, world),
-    errors: new AppendedFile(paths.errors, world),
-  });
+  const output = new AppendedFile(paths.output, world);
+  const errors = new AppendedFile(paths.errors, world);
+  return {
+    add: (kind, line) => (kind === "output" ? output : errors).add(line),
+    close: () => Promise.all([output.close(), errors.close()]),
+  };
 }
 
 async function repair(path: string, onId: (id: string) => void): Promise<void> {

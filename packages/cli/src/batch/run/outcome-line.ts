@@ -19,15 +19,11 @@ export function outcomeOf(result: SendResult): Outcome {
     const { status, headers, body } = result;
     return { kind: "response", status, requestId: headers["x-request-id"] ?? "", body };
   }
-  const message =
-    result.kind === "too-long"
-      ? `The response is longer than ${maxResponseBytes / 1024 / 1024} MiB`
-      : result.reason;
-  return {
-    kind: "error",
-    code: result.kind === "too-long" ? "response_too_large" : "hub_unreachable",
-    message,
-  };
+  if (result.kind === "unreachable") {
+    return { kind: "error", code: "hub_unreachable", message: result.reason };
+  }
+  const message = `The response is longer than ${maxResponseBytes / 1024 / 1024} MiB`;
+  return { kind: "error", code: "response_too_large", message };
 }
 
 /**

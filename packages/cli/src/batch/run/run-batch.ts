@@ -1,10 +1,15 @@
-import { type ParticipantSummary, pause, type World } from "@roomhub/protocol";
+import {
+  isLiveAndReady,
+  isSameModel,
+  type ParticipantSummary,
+  pause,
+  type World,
+} from "@roomhub/protocol";
 import { Lane } from "./lane.ts";
 import type { Batch } from "./open-batch.ts";
-import type { SendRequest } from "./send-request.ts";
 import { outcomeOf } from "./outcome-line.ts";
+import type { SendRequest } from "./send-request.ts";
 import { factsOf, judge } from "./verdict.ts";
-import { batchesWaiting, namesIn, slotsFor } from "./room-slots.ts";
 
 /** A room, as a batch uses it. */
 interface BatchRoom {
@@ -77,7 +82,7 @@ export function runBatch(batch: Batch, options: RunOptions): Promise<BatchEnd> {
 class BatchRun {
   readonly #batch: Batch;
   readonly #options: RunOptions;
-  readonly #lanes: LaneQueue[];
+  readonly #lanes: LaneOfBatch[];
   readonly #calls = new AbortController();
   readonly #byParticipant = new Map<string, number>();
   readonly #working = new Set<Promise<void>>();
@@ -97,9 +102,9 @@ class BatchRun {
     const { concurrency, world } = options;
     const fixedWindow = concurrency === "auto" ? undefined : concurrency;
     const lane = { fixedWindow, random: () => world.random() };
-    this.#lanes = batch.input.models.map(
-      (model, at) => new LaneQueue(batch, at, model, new Lane(lane)),
-    );
+    this.#lanes = batch.input.models.map((model, at) => ({
+      ...{ model, lane: new Lane(lane), fresh: freshOf(batch, at) },
+    }));
   }
 
   async run(): Promise<BatchEnd> {
@@ -166,12 +171,12 @@ class BatchRun {
     while (hasSent && !this.#isCrowded) {
       hasSent = false;
       // One of each in turn: a lane that takes a lot leaves places for the others.
-      for (const lane of this.#lanes) {
+      for (const one of this.#lanes) {
         if (this.#running >= most) break;
-        const number = lane.take(nowMs);
+        const number = one.lane.take(nowMs, one.fresh);
         if (number === undefined) continue;
         hasSent = true;
-        this.#start(lane, number);
+        this.#start(one, number);
       }
     }
     const wakes = this.#lanes.map(({ lane }) => lane.wakeMs(nowMs));
@@ -179,7 +184,7 @@ class BatchRun {
     return Number.isFinite(first) ? first : undefined;
   }
 
-  #start(lane: LaneQueue, number: number): void {
+  #start(lane: LaneOfBatch, number: number): void {
     this.#running++;
     const work = this.#do(lane, number)
       .catch((error: unknown) => {
@@ -195,7 +200,7 @@ class BatchRun {
     this.#report();
   }
 
-  async #do({ lane, model }: LaneQueue, number: number): Promise<void> {
+  async #do({ lane, model }: LaneOfBatch, number: number): Promise<void> {
     const { room, world, maxAttempts } = this.#options;
     const { customId, body } = await this.#batch.input.read(number);
     const sentMs = world.monotonicMs();
@@ -282,31 +287,54 @@ class BatchRun {
   }
 }
 
-/** The requests of one model that were never sent, in the order of the input. */
-class LaneQueue {
-  readonly lane: Lane;
-  readonly model: string | undefined;
-  readonly #batch: Batch;
-  readonly #model: number;
-  #next = 0;
+interface LaneOfBatch {
+  lane: Lane;
+  model: string | undefined;
+  fresh: () => number | undefined;
+}
 
-  constructor(batch: Batch, modelNumber: number, model: string | undefined, lane: Lane) {
-    this.#batch = batch;
-    this.#model = modelNumber;
-    this.model = model;
-    this.lane = lane;
-  }
-
-  take(nowMs: number): number | undefined {
-    return this.lane.take(nowMs, () => this.#fresh());
-  }
-
-  #fresh(): number | undefined {
-    const { input } = this.#batch;
-    while (this.#next < input.count) {
-      const number = this.#next++;
-      if (input.modelOf(number) === this.#model && !this.#batch.isFinished(number)) return number;
+/** The next request of a model that was never sent, in the order of the input. */
+function freshOf(batch: Batch, modelNumber: number): () => number | undefined {
+  const { input } = batch;
+  let next = 0;
+  return () => {
+    while (next < input.count) {
+      const number = next++;
+      if (input.modelOf(number) === modelNumber && !batch.isFinished(number)) return number;
     }
     return undefined;
-  }
+  };
+}
+
+/**
+ * How many requests of batches for a model could run in a room at once.
+ *
+ * @param model - a value of the `model` field; undefined for several
+ * @returns undefined for one that no participant has, such as an alias
+ */
+function slotsFor(
+  model: string | undefined,
+  participants: readonly ParticipantSummary[],
+): number | undefined {
+  const isAny = model === undefined || model === "" || model === "*";
+  const serving = participants.filter((one) => isAny || isNamed(one, model));
+  if (serving.length === 0) return undefined;
+  return serving
+    .filter((one) => isLiveAndReady(one) && one.batches !== false)
+    .reduce((sum, { load }) => sum + load.limit, 0);
+}
+
+/** The requests of batches that wait in a room: at least so many. */
+function batchesWaiting(participants: readonly ParticipantSummary[]): number {
+  // Each participant counts all that could run there.
+  return Math.max(0, ...participants.map(({ load }) => load.batch?.queued ?? 0));
+}
+
+/** Values of the `model` field that name the participants. */
+function namesIn(participants: readonly ParticipantSummary[]): string[] {
+  return participants.flatMap(({ id, model }) => [id, model, `model:${model}`]);
+}
+
+function isNamed(one: ParticipantSummary, model: string): boolean {
+  return one.id === model || isSameModel(one.model, model.replace(/^model:/, ""));
 }

@@ -47,17 +47,11 @@ export interface RoomAccess extends Invite {
   pin: string | undefined;
 }
 
-/** Senders keep their connections: close one after its last request. */
-export interface Sender {
-  send: SendRequest;
-  close: () => void;
-}
-
 /**
  * Requests of batches wait for hours where `fetch` ends a response without headers after 5 min, so they are sent by Node's own
- * client. What the other end does not respond to, a connection that is kept alive notices.
+ * client. What the other end does not respond to, a connection that is kept alive notices: close the sender after its last request.
  */
-export function createSender({ hubUrl, room, key, pin }: RoomAccess): Sender {
+export function createSender({ hubUrl, room, key, pin }: RoomAccess) {
   const base = `${pin === undefined ? hubUrl : withTls(hubUrl)}/rooms/${room}`;
   const isTls = base.startsWith("https:");
   const options = { keepAlive: true };
@@ -70,7 +64,7 @@ export function createSender({ hubUrl, room, key, pin }: RoomAccess): Sender {
     ...(key === undefined ? {} : { "x-api-key": key }),
   };
   const start = isTls ? httpsRequest : httpRequest;
-  const once = async (url: string, body: string, signal: AbortSignal) => {
+  const once = async (...[url, body, signal]: Parameters<SendRequest>) => {
     const outgoing = start(base + url, { method: "POST", agent, headers, signal });
     try {
       const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -86,11 +80,11 @@ export function createSender({ hubUrl, room, key, pin }: RoomAccess): Sender {
     }
   };
   return {
-    async send(url, body, signal) {
-      const first = await once(url, body, signal);
+    send: async (...request: Parameters<SendRequest>): Promise<SendResult> => {
+      const first = await once(...request);
       // The hub closed a kept connection just when the request was written to it.
       const isStale = "isStale" in first && first.isStale && first.code === "ECONNRESET";
-      return isStale ? once(url, body, signal) : first;
+      return isStale ? once(...request) : first;
     },
     close: () => agent.destroy(),
   };

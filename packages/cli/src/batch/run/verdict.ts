@@ -20,11 +20,8 @@ export type Verdict =
 export function judge(result: SendResult, mayAppear: boolean): Verdict {
   if (result.kind === "too-long") return { kind: "failed" };
   if (result.kind === "unreachable") {
-    return {
-      kind: "refused",
-      reason: `the hub is unreachable: ${result.reason}`,
-      retryAfterMs: undefined,
-    };
+    const reason = `the hub is unreachable: ${result.reason}`;
+    return { kind: "refused", reason, retryAfterMs: undefined };
   }
   const { status, headers } = result;
   if (status >= 200 && status < 300) return { kind: "completed" };

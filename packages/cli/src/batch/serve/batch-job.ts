@@ -5,7 +5,7 @@ import type { World } from "@roomhub/protocol";
 import { type Batch, BatchError, type BatchPaths, openBatch } from "../run/open-batch.ts";
 import { runBatch, type RunOptions } from "../run/run-batch.ts";
 import { ApiError } from "./api-error.ts";
-import { type BatchRecord, type BatchStatus, hasEnded, inStatus } from "./batch-record.ts";
+import { type BatchRecord, type BatchStatus, endedStatuses, inStatus } from "./batch-record.ts";
 import { type FileShelf, sizeOf } from "./file-shelf.ts";
 
 export interface JobOptions {
@@ -45,7 +45,7 @@ export class BatchJob {
   }
 
   get hasEnded(): boolean {
-    return hasEnded(this.#record);
+    return endedStatuses.has(this.#record.status);
   }
 
   /** Aborts when its caller cancels it. */

@@ -1,8 +1,55 @@
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { lockFile } from "@roomhub/hub";
 import { pause } from "@roomhub/protocol";
 import { ApiError } from "./api-error.ts";
 import { BatchJob, type JobOptions } from "./batch-job.ts";
 import { BatchRecord } from "./batch-record.ts";
-import { newestFirst, recordsIn } from "./file-shelf.ts";
+import { FileShelf, newestFirst, recordsIn, StoredFile } from "./file-shelf.ts";
+
+/** Another process has the folder. */
+class FolderInUseError extends Error {
+  override readonly name = "FolderInUseError";
+}
+
+/**
+ * The files and batches of a folder, which is theirs alone and readable by this user only. Until it is closed no other
+ * process can open it.
+ *
+ * @param path - made when it is missing
+ * @throws FolderInUseError, NodeJS.ErrnoException, Error for a record that cannot be read
+ */
+export async function openBatchFolder(
+  path: string,
+  options: Omit<JobsOptions, "files" | "folder">,
+) {
+  const root = resolve(path);
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const lock = await lockFile(join(root, "batches"), (pid, lockPath) => {
+    const message = `Process ${pid} serves the batches in ${root}; if it is no roomhub, delete ${lockPath}`;
+    return new FolderInUseError(message);
+  });
+  try {
+    const shelf = join(root, "files");
+    const stored = await recordsIn(shelf, /^file-\w+\.json$/, StoredFile);
+    const files = new FileShelf(shelf, options.world, stored);
+    const folder = join(root, "batches");
+    const records = await recordsIn(folder, /^batch_\w+\.json$/, BatchRecord);
+    const jobs = new BatchJobs({ ...options, files, folder }, records);
+    await files.sweep((id) => jobs.isUsing(id));
+    return {
+      ...{ files, jobs },
+      /** Stops the batches, and lets another process have the folder. */
+      async close() {
+        await jobs.stop();
+        await lock.release();
+      },
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
 
 /** Batches that are open at once; each million lines need 30 MB of memory. The others wait, the oldest first. */
 const maxOpen = 8;
@@ -27,19 +74,11 @@ export class BatchJobs {
   readonly #stop = new AbortController();
   readonly #running = new Map<BatchJob, Promise<void>>();
 
-  private constructor(options: JobsOptions, jobs: ReadonlyMap<string, BatchJob>) {
+  /** Nothing runs before {@link start}. @param records - from {@link recordsIn} */
+  constructor(options: JobsOptions, records: readonly BatchRecord[]) {
     this.#options = options;
-    this.#jobs = new Map(jobs);
-  }
-
-  /** Nothing runs before {@link start}. @throws Error for a record that cannot be read */
-  static async open(options: JobsOptions): Promise<BatchJobs> {
-    const records = await recordsIn(options.folder, /^batch_\w+\.json$/, BatchRecord);
     const oldestFirst = newestFirst(records).toReversed();
-    return new BatchJobs(
-      options,
-      new Map(oldestFirst.map((record) => [record.id, new BatchJob(record, options)])),
-    );
+    this.#jobs = new Map(oldestFirst.map((record) => [record.id, new BatchJob(record, options)]));
   }
 
   /** Batches that have not ended continue. */

@@ -45,11 +45,13 @@ export const BatchRecord = z.object({
 });
 export type BatchRecord = z.infer<typeof BatchRecord>;
 
-const ended: ReadonlySet<BatchStatus> = new Set(["failed", "completed", "expired", "cancelled"]);
-
-export function hasEnded({ status }: BatchRecord): boolean {
-  return ended.has(status);
-}
+/** Those in which nothing changes any more. */
+export const endedStatuses: ReadonlySet<BatchStatus> = new Set([
+  "failed",
+  "completed",
+  "expired",
+  "cancelled",
+]);
 
 /** @param more - what else changes with the status */
 export function inStatus(

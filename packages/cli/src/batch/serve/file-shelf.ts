@@ -5,7 +5,7 @@ import { parseObject, type World } from "@roomhub/protocol";
 import { z } from "zod";
 import { ApiError } from "./api-error.ts";
 
-const StoredFile = z.object({
+export const StoredFile = z.object({
   version: z.literal(1),
   id: z.string(),
   bytes: z.int(),
@@ -26,15 +26,11 @@ export class FileShelf {
   readonly #world: World;
   readonly #files: Map<string, StoredFile>;
 
-  private constructor(folder: string, world: World, files: readonly StoredFile[]) {
+  /** @param files - from {@link recordsIn} */
+  constructor(folder: string, world: World, files: readonly StoredFile[]) {
     this.#folder = folder;
     this.#world = world;
     this.#files = new Map(files.map((file) => [file.id, file]));
-  }
-
-  /** @param folder - made when it is missing @throws Error for a record that cannot be read */
-  static async open(folder: string, world: World): Promise<FileShelf> {
-    return new FileShelf(folder, world, await recordsIn(folder, /^file-\w+\.json$/, StoredFile));
   }
 
   newId(): string {

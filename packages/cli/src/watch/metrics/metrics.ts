@@ -101,19 +101,12 @@ async function serveRoomMetrics(
   });
 }
 
-/** What makes the metrics known, and where. */
-interface Writer {
-  url: string;
-  close: () => Promise<void>;
-}
-
-type Collect = () => Promise<readonly Metric[]>;
-
+/** Makes the metrics known, and says where. */
 async function openWriter(
   context: CliContext,
   options: MetricsOptionValues,
-  collect: Collect,
-): Promise<Writer> {
+  collect: () => Promise<readonly Metric[]>,
+) {
   const { otlp: url, host } = options;
   if (url === undefined) {
     const text = async () => prometheusText(await collect());

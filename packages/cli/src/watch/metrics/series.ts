@@ -2,8 +2,8 @@
 export type Labels = Readonly<Record<string, string>>;
 
 /** The value of a metric for one combination of labels. */
-export interface Point<Value> {
-  labels: Labels;
+export interface Point<Value, Names extends Labels = Labels> {
+  labels: Names;
   value: Value;
 }
 
@@ -14,26 +14,32 @@ export const OTHER = "other";
 export const maxSeries = 500;
 
 /**
- * The values of one metric by its labels. Memory is bounded: at most {@link maxSeries}, and one more for each combination
- * of closed labels.
+ * The values of one metric by its labels, or the rows of a sum. Memory is bounded: at most {@link maxSeries} or as many as
+ * given, and one more for each combination of closed labels.
  */
-export class Series<Value> {
-  readonly #values = new Map<string, Point<Value>>();
+export class Series<Value, Names extends Labels = Labels> {
+  readonly #values = new Map<string, Point<Value, Names>>();
   readonly #create: () => Value;
+  readonly #most: number;
+  readonly #other: string;
 
-  constructor(create: () => Value) {
+  /** @param other - stands for the values of open labels beyond the most */
+  constructor(create: () => Value, most = maxSeries, other = OTHER) {
     this.#create = create;
+    this.#most = most;
+    this.#other = other;
   }
 
   /**
    * @param open - labels whose values come from the network: rooms, participants, models
    * @param closed - labels whose values are from a list of this program
    */
-  at(open: Labels, closed: Labels = {}): Point<Value> {
+  at(open: Partial<Names>, closed: Partial<Names> = {}): Point<Value, Names> {
     const known = this.#values.get(keyOf({ ...open, ...closed }));
     if (known !== undefined) return known;
-    const isFull = this.#values.size >= maxSeries;
-    const labels = { ...(isFull ? allOther(open) : open), ...closed };
+    const isFull = this.#values.size >= this.#most;
+    const names = Object.keys(open).map((name) => [name, this.#other]);
+    const labels = { ...(isFull ? Object.fromEntries(names) : open), ...closed } as Names;
     const key = keyOf(labels);
     const entry = this.#values.get(key) ?? { labels, value: this.#create() };
     this.#values.set(key, entry);
@@ -41,16 +47,12 @@ export class Series<Value> {
   }
 
   /** In the order of their first use. */
-  get points(): Point<Value>[] {
+  get points(): Point<Value, Names>[] {
     return [...this.#values.values()];
   }
 }
 
-function allOther(labels: Labels): Labels {
-  return Object.fromEntries(Object.keys(labels).map((name) => [name, OTHER]));
-}
-
-function keyOf(labels: Labels): string {
+function keyOf(labels: object): string {
   return JSON.stringify(Object.values(labels));
 }
 

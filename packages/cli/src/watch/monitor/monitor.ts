@@ -1,14 +1,9 @@
 import { isWildcard, urlOf } from "../../rooms/hub-address.ts";
 import type { CliContext } from "../../context.ts";
 import { explained } from "../../exit-code.ts";
-import {
-  givenHub,
-  type HubOptionValues,
-  portArgument,
-  type RoomhubCommand,
-} from "../../options.ts";
+import { type HubOptionValues, portArgument, type RoomhubCommand } from "../../options.ts";
 import { otherAddress, refusePublic } from "../public-address.ts";
-import { locateRoom, type Named } from "../../rooms/locate.ts";
+import { locateRoom } from "../../rooms/locate.ts";
 import { aborted, untilStopped } from "../../terminal/stop-signal.ts";
 import { writeJson } from "../../terminal/text.ts";
 
@@ -20,7 +15,7 @@ interface MonitorOptionValues extends HubOptionValues {
 }
 
 export function addMonitorCommand(program: RoomhubCommand, context: CliContext): void {
-  const command = program
+  program
     .command("monitor")
     .hubOptions()
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
@@ -33,17 +28,22 @@ export function addMonitorCommand(program: RoomhubCommand, context: CliContext):
     .option("--no-open", "do not open the browser")
     .examples("roomhub monitor", "roomhub monitor ABC234 --host 0.0.0.0 --no-open")
     .action((target: string | undefined, options: MonitorOptionValues) =>
-      monitor(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options),
+      monitor(context, target, options),
     );
 }
 
 /** Runs until stopped. */
 async function monitor(
   context: CliContext,
-  named: Named,
+  target: string | undefined,
   options: MonitorOptionValues,
 ): Promise<void> {
-  const { hubUrl, room: code } = await locateRoom(context, named, (url) => `monitor ${url}`);
+  const { hubUrl, room: code } = await locateRoom(
+    context,
+    target,
+    options,
+    (url) => `monitor ${url}`,
+  );
   await refusePublic(context, { hubUrl, room: code }, options);
   await untilStopped(context, async (signal) => {
     const { host, port } = options;

@@ -1,5 +1,6 @@
 import { binOf, percentile } from "@roomhub/room-state";
 import { type UsageRow, UsageSums } from "./usage-sums.ts";
+import { Series } from "../metrics/series.ts";
 import { parseRecordedLine } from "../record/record-line.ts";
 
 /** Requests that failed at one stage with one code. */
@@ -36,14 +37,18 @@ export interface Report {
 }
 
 const maxFailureRows = 1_000;
-const others = "others";
 
 /** Sums the lines of recordings. Memory is bounded. */
 export class ReportSums {
   readonly #usage = new UsageSums();
   readonly #ttftMs = new Quantiles(1);
   readonly #tokensPerSecond = new Quantiles(0.001);
-  readonly #failures = new Map<string, FailureRow>();
+  // A code that a provider made up can be any string.
+  readonly #failures = new Series<number, Pick<FailureRow, "stage" | "code">>(
+    () => 0,
+    maxFailureRows,
+    "others",
+  );
   #from: string | null = null;
   #to: string | null = null;
   #requests = 0;
@@ -81,7 +86,9 @@ export class ReportSums {
       requests: this.#requests,
       errors: this.#errors,
       resumes: this.#resumes,
-      failures: [...this.#failures.values()].sort((one, other) => other.requests - one.requests),
+      failures: this.#failures.points
+        .map(({ labels: { stage, code }, value }) => ({ stage, code, requests: value }))
+        .sort((one, other) => other.requests - one.requests),
       ttftMs: this.#ttftMs.percentiles(),
       tokensPerSecond: this.#tokensPerSecond.percentiles(),
       usage: this.#usage.rows(),
@@ -96,26 +103,13 @@ export class ReportSums {
     this.#usage.note(event);
     if (event.type === "llm.error") {
       this.#errors++;
-      this.#failureRow(event.stage, event.code).requests++;
+      this.#failures.at({ code: event.code }, { stage: event.stage }).value++;
       return;
     }
     this.#resumes += event.resumes ?? 0;
     this.#ttftMs.record(event.metrics.ttftMs);
     const { tokensPerSecond } = event.metrics;
     if (tokensPerSecond !== undefined) this.#tokensPerSecond.record(tokensPerSecond);
-  }
-
-  #failureRow(stage: string, code: string): FailureRow {
-    const key = JSON.stringify([stage, code]);
-    const known = this.#failures.get(key);
-    if (known !== undefined) return known;
-    // A code that a provider made up can be any string.
-    if (this.#failures.size >= maxFailureRows && code !== others) {
-      return this.#failureRow(stage, others);
-    }
-    const row = { stage, code, requests: 0 };
-    this.#failures.set(key, row);
-    return row;
   }
 
   /** Files may be read in any order. */

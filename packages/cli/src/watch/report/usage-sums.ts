@@ -1,5 +1,6 @@
 import { clientText, type HubEvent } from "@roomhub/protocol";
 import { plusTokens, type TokenSum, tokensOf } from "@roomhub/room-state";
+import { type Point, Series } from "../metrics/series.ts";
 
 /** What one person used of one model of one participant. */
 export interface UsageRow {
@@ -39,45 +40,50 @@ const unknown = "-";
 /** Sums the requests of an event stream per person, participant and model. Memory is bounded. */
 export class UsageSums {
   readonly #persons = new Set<string>();
-  readonly #rows = new Map<string, UsageRow>();
-  #changed = new Set<UsageRow>();
+  readonly #rows = new Series<Used, Pick<UsageRow, "person" | "participantId" | "model">>(
+    unused,
+    maxRows,
+    others,
+  );
+  #changed = new Set<UsagePoint>();
 
   /** Events other than the ends of requests change nothing. */
   note(event: HubEvent): void {
     if (event.type !== "llm.complete" && event.type !== "llm.error") return;
-    const row = this.#rowOf(event);
-    row.requests++;
-    if (event.type === "llm.error") row.errors++;
+    const point = this.#pointOf(event);
+    const used = point.value;
+    used.requests++;
+    if (event.type === "llm.error") used.errors++;
     else {
       const { metrics } = event;
       for (const field of tokenFields)
-        row[field] = plusTokens(row[field], tokensOf(metrics[field]));
+        used[field] = plusTokens(used[field], tokensOf(metrics[field]));
     }
-    this.#changed.add(row);
+    this.#changed.add(point);
   }
 
   /** Those with most tokens first. */
   rows(): UsageRow[] {
-    return [...this.#rows.values()].sort(
-      (one, other) => allTokens(other) - allTokens(one) || other.requests - one.requests,
-    );
+    return this.#rows.points
+      .map(rowOf)
+      .sort((one, other) => allTokens(other) - allTokens(one) || other.requests - one.requests);
   }
 
   /** @returns the rows that changed since the last call */
   takeChanged(): UsageRow[] {
-    const changed = [...this.#changed];
+    const changed = [...this.#changed].map(rowOf);
     this.#changed = new Set();
     return changed;
   }
 
-  #rowOf({ client, participantId, model }: HubEvent & { type: "llm.complete" | "llm.error" }) {
+  #pointOf({ client, participantId, model }: HubEvent & { type: "llm.complete" | "llm.error" }) {
     const person = this.#known(clientText(client) ?? unknown);
     // Before a selection, `model` is whatever the client requested.
     const where =
       participantId === null || model === null
         ? { participantId: unknown, model: unknown }
         : { participantId, model };
-    return this.#row({ person, ...where });
+    return this.#rows.at({ person, ...where });
   }
 
   #known(person: string): string {
@@ -86,19 +92,18 @@ export class UsageSums {
     this.#persons.add(person);
     return person;
   }
+}
 
-  #row(of: Pick<UsageRow, "person" | "participantId" | "model">): UsageRow {
-    const key = JSON.stringify([of.person, of.participantId, of.model]);
-    const known = this.#rows.get(key);
-    if (known !== undefined) return known;
-    if (this.#rows.size >= maxRows && of.participantId !== others) {
-      return this.#row({ person: others, participantId: others, model: others });
-    }
-    const none = { inputTokens: undefined, outputTokens: undefined, cachedInputTokens: undefined };
-    const row: UsageRow = { ...of, requests: 0, errors: 0, ...none };
-    this.#rows.set(key, row);
-    return row;
-  }
+type Used = Omit<UsageRow, "person" | "participantId" | "model">;
+type UsagePoint = Point<Used, Pick<UsageRow, "person" | "participantId" | "model">>;
+
+function unused(): Used {
+  const none = { inputTokens: undefined, outputTokens: undefined, cachedInputTokens: undefined };
+  return { requests: 0, errors: 0, ...none };
+}
+
+function rowOf({ labels, value }: UsagePoint): UsageRow {
+  return { ...labels, ...value };
 }
 
 function allTokens({ inputTokens, outputTokens }: UsageRow): number {

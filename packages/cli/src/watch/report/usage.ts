@@ -45,14 +45,8 @@ async function countUsage(
   });
 }
 
-interface UsageOutput {
-  /** At most once per second something is shown. */
-  changed(): void;
-  end(): void;
-}
-
 /** JSON: each row as it changes. A terminal: one table that replaces itself. A pipe: the table at the end. */
-function outputOf(context: CliContext, sums: UsageSums, isJson: boolean): UsageOutput {
+function outputOf(context: CliContext, sums: UsageSums, isJson: boolean) {
   const { stdout } = context;
   const screen = createUsageScreen(stdout);
   const isLive = canErase(context, stdout);
@@ -66,6 +60,7 @@ function outputOf(context: CliContext, sums: UsageSums, isJson: boolean): UsageO
   const { world } = context;
   let timer: Timer | undefined;
   return {
+    /** At most once per second something is shown. */
     changed() {
       timer ??= world.setTimeout(() => {
         timer = undefined;

@@ -1,10 +1,11 @@
-import type { Timer } from "@roomhub/protocol";
+import { stripVTControlCharacters } from "node:util";
 import type { Invite } from "@roomhub/client";
+import type { Timer } from "@roomhub/protocol";
 import type { Link, RoomState } from "@roomhub/room-state";
-import type { CliContext } from "../../context.ts";
-import { colorsFor, type Colors } from "../../terminal/text.ts";
+import type { CliContext, Terminal } from "../../context.ts";
+import { displayWidth } from "../../terminal/display-width.ts";
+import { type Colors, colorsFor } from "../../terminal/text.ts";
 import { explanationLines, renderFrame } from "./frame.ts";
-import { createScreen, type Screen } from "./screen.ts";
 import type { Show } from "./view.ts";
 
 /** At most ten frames a second. */
@@ -23,7 +24,7 @@ interface Options extends Invite {
 export class ScreenShow implements Show {
   readonly #context: CliContext;
   readonly #options: Options;
-  readonly #screen: Screen;
+  readonly #screen: ReturnType<typeof createScreen>;
   readonly #colors: Colors;
   readonly #releaseKeys: () => void;
   #current: { state: RoomState; link: Link } | undefined;
@@ -94,4 +95,54 @@ export class ScreenShow implements Show {
     const view = { ...current, hubUrl, code, nowMs, columns, rows, colors: this.#colors };
     this.#screen.draw(this.#isExplained ? explanationLines(view) : renderFrame(view));
   }
+}
+
+/** xterm's private modes: the alternate screen, the cursor, automatic line breaks. */
+const enterSequence = "\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J";
+const leaveSequence = "\u001b[?7h\u001b[?25h\u001b[?1049l";
+const eraseToEnd = "\u001b[K";
+
+/** A terminal's alternate screen. Both `enter` and `leave` may be called again. */
+export function createScreen(terminal: Terminal) {
+  let isEntered = false;
+  let drawn: readonly string[] = [];
+  let size = "";
+
+  return {
+    enter() {
+      if (isEntered) return;
+      isEntered = true;
+      drawn = [];
+      terminal.write(enterSequence);
+    },
+    /** Restores what the terminal showed before, and its cursor. */
+    leave() {
+      if (!isEntered) return;
+      isEntered = false;
+      terminal.write(leaveSequence);
+    },
+    /** Shows a frame: one write with the lines that changed, none when nothing did. */
+    draw(lines: readonly string[]) {
+      if (!isEntered) return;
+      const { columns = 80, rows = 24 } = terminal;
+      const newSize = `${columns}×${rows}`;
+      // After a change of its size a terminal shows the old lines moved or cut.
+      const isNew = newSize !== size || drawn.length === 0;
+      size = newSize;
+      let text = isNew ? "\u001b[2J" : "";
+      for (const [index, line] of lines.entries()) {
+        if (!isNew && drawn[index] === line) continue;
+        if (isNew && line === "") continue;
+        // At the last column, erasing would remove the character that was just written.
+        const isFull = displayWidth(stripVTControlCharacters(line)) >= columns;
+        text += `\u001b[${index + 1};1H${line}${isFull ? "" : eraseToEnd}`;
+      }
+      drawn = lines;
+      if (text !== "") terminal.write(text);
+    },
+    /** Draws everything with the next frame. */
+    redraw() {
+      drawn = [];
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Terminal } from "../../context.ts";
-import { createScreen } from "./screen.ts";
+import { createScreen } from "./screen-show.ts";
 
 /** A terminal that keeps each write, and whose size a test sets. */
 function aTerminal() {

@@ -1,8 +1,8 @@
 import { followRoom, type LogLine, roomSource } from "@roomhub/room-state";
 import type { Invite } from "@roomhub/client";
 import type { CliContext } from "../../context.ts";
-import { givenHub, type RoomhubCommand } from "../../options.ts";
-import { locateRoom, type Named } from "../../rooms/locate.ts";
+import type { HubOptionValues, RoomhubCommand } from "../../options.ts";
+import { locateRoom } from "../../rooms/locate.ts";
 import { untilStopped } from "../../terminal/stop-signal.ts";
 import { ScreenShow } from "./screen-show.ts";
 import { canErase } from "../../terminal/interactivity.ts";
@@ -12,7 +12,7 @@ import type { Show } from "./view.ts";
 import { examples } from "../../command-list.ts";
 
 export function addTopCommand(program: RoomhubCommand, context: CliContext): void {
-  const command = program
+  program
     .command("top")
     .hubOption()
     .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
@@ -20,11 +20,17 @@ export function addTopCommand(program: RoomhubCommand, context: CliContext): voi
       "after",
       `${examples("roomhub top ABC234")}\n\nq or Ctrl+C quits. In a pipe, one line per finished request and change.`,
     )
-    .action((target: string | undefined) => watch(context, { target, hubUrl: givenHub(command) }));
+    .action((target: string | undefined, options: HubOptionValues) =>
+      watch(context, target, options),
+    );
 }
 
-async function watch(context: CliContext, named: Named): Promise<void> {
-  const invite = await locateRoom(context, named, (url) => `top ${url}`);
+async function watch(
+  context: CliContext,
+  target: string | undefined,
+  options: HubOptionValues,
+): Promise<void> {
+  const invite = await locateRoom(context, target, options, (url) => `top ${url}`);
   await untilStopped(context, async (stopped) => {
     const quit = new AbortController();
     const signal = AbortSignal.any([stopped, quit.signal]);
