@@ -120,6 +120,13 @@ export class History {
     this.#cluster = product.createMemoryCluster();
   }
 
+  /** What is on the disks: where, and its text. */
+  get files(): (readonly [where: string, text: string])[] {
+    return [...this.#disks].flatMap(([{ name }, disk]) =>
+      disk.files.map(([path, text]) => [`${path} of ${name}`, text] as const),
+    );
+  }
+
   /**
    * Runs it to its end.
    *

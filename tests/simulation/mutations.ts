@@ -162,4 +162,17 @@ export const mutations: readonly Mutation[] = [
     before: "this.#collected.push(Buffer.from(chunk));",
     after: "this.#collected.push(chunk);",
   },
+  {
+    name: "a request for a participant that is busy goes to another one",
+    file: "packages/hub/src/domain/select-at-once.ts",
+    before: "return isFree(named, query) ? selected(named) : undefined;",
+    after: "return isFree(named, query) ? selected(named) : selected(anyFree(room, query));",
+  },
+  {
+    name: "what is shown of a participant has its token",
+    file: "packages/hub/src/operations/join-participant.ts",
+    before: "addParticipant(context, room, participant, request.authHeaders ?? {});",
+    after:
+      "participant.specs = { token: token.reveal() };\n  addParticipant(context, room, participant, request.authHeaders ?? {});",
+  },
 ];

@@ -37,11 +37,10 @@ export interface HistoryResult {
 /** Lines for people. The first one of a failure is the command that repeats it. */
 export function inWords({ seed, length, digest, problems, needed }: HistoryResult): string {
   if (problems.length === 0) return `seed ${seed}: ${digest}\n`;
-  const indexes = needed.map(([index]) => index).join(",");
-  const only = indexes === "" ? "" : ` --faults ${indexes}`;
+  const indexes = needed.map(([index]) => index).join(",") || "none";
   const short = length === "short" ? " --short" : "";
   const lines = [
-    `npm run simulate -- --histories 1 --seed ${seed}${short}${only} --details`,
+    `npm run simulate -- --histories 1 --seed ${seed}${short} --faults ${indexes} --details`,
     ...needed.map(([, fault]) => `  fault ${JSON.stringify(fault)}`),
     ...problems.slice(0, 8).map((problem) => `  ${problem}`),
   ];

@@ -11,7 +11,7 @@ const usage = `npm run simulate -- [options]
   --minutes N     as many histories as fit in this time, fractions too, instead of a number
   --seed S        of the first history, 1 by default; the next one has the next seed
   --short         a tenth of the work, with more faults in a second: what npm test runs
-  --faults I,J    only these faults of each plan, counted from 0
+  --faults I,J    only these faults of each plan, counted from 0; "none" for none
   --trace         every step
   --details       what each client and each watcher saw
   --mutations X   plants the defect of that name, or each with "all" or "blind", and shows which history finds it
@@ -39,7 +39,7 @@ if (values.help) {
   process.exit(0);
 }
 
-const faults = values.faults?.split(",").map(Number);
+const faults = values.faults === "none" ? [] : values.faults?.split(",").map(Number);
 const length: Length = values.short ? "short" : "long";
 
 if (values.mutations !== undefined) {

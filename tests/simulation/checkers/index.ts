@@ -16,6 +16,8 @@ import {
 } from "./service.ts";
 import { memoryStays } from "./memory.ts";
 import { noTunnelIsLost, tunnelsGoOn } from "./resume.ts";
+import { secretsAreKept } from "./secrets.ts";
+import { selectorsAreKept } from "./selectors.ts";
 import { nothingSpins } from "./spinning.ts";
 import { slotsAreKept } from "./slots.ts";
 
@@ -26,6 +28,8 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "prompts are the client's": promptsAreTheClients,
   "events come in one order": eventsInOneOrder,
   "slots are kept": slotsAreKept,
+  "selectors are kept": selectorsAreKept,
+  "secrets are kept": secretsAreKept,
   "what is served is whole": whatIsServedIsWhole,
   "nothing waits beside a free slot": nothingWaitsBesideAFreeSlot,
   "batches come last": batchesComeLast,

@@ -37,6 +37,13 @@ export class Disk {
     this.#mostMs = scheduler.random() < 0.5 ? 1 : 30;
   }
 
+  /** Its files, as a process would read them now: path and text. */
+  get files(): (readonly [path: string, text: string])[] {
+    return [...this.#names].flatMap(([path, named]) =>
+      named === "folder" ? [] : [[path, named.bytes.toString()] as const],
+    );
+  }
+
   /** Of everything that is not synced the seed decides whether it is lost. */
   powerCut(): void {
     const isKept = () => this.#scheduler.random() < 0.5;
