@@ -5,6 +5,7 @@ import { runCommand } from "../support/programs/run-command.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { llama } from "./binary.ts";
 import { type ServerProcess, startServerProcess } from "./server-process.ts";
+import { writeTinyEar } from "./tiny-ear.ts";
 import { type TinyModelKind, writeTinyModel } from "./tiny-model.ts";
 
 export interface LlamaServerOptions {
@@ -23,6 +24,8 @@ export interface LlamaServerOptions {
   isRouter?: boolean | undefined;
   /** A model that reranks, and nothing else. */
   isReranker?: boolean | undefined;
+  /** Its model takes sound. */
+  canHear?: boolean | undefined;
   /** further options of its command line */
   args?: readonly string[] | undefined;
 }
@@ -54,6 +57,8 @@ export async function startLlamaServer(options: LlamaServerOptions = {}): Promis
     options.isRouter === true
       ? await prepareRouter(folder.path)
       : await prepareModel(folder.path, options);
+  const ear = join(folder.path, "ear.gguf");
+  if (options.canHear === true) await writeTinyEar(ear);
   const child = stack.use(
     await startServerProcess({
       program: llama.path,
@@ -64,6 +69,7 @@ export async function startLlamaServer(options: LlamaServerOptions = {}): Promis
         ...["--threads", "1", "--threads-batch", "1", ...modelArguments],
         ...(options.alias === undefined ? [] : ["--alias", options.alias]),
         ...(options.apiKey === undefined ? [] : ["--api-key", options.apiKey]),
+        ...(options.canHear === true ? ["--mmproj", ear] : []),
         ...(options.isReranker === true ? ["--reranking"] : []),
         ...(options.args ?? []),
       ],

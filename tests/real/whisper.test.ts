@@ -5,7 +5,8 @@ import { startRoomhub } from "../support/programs/roomhub-process.ts";
 import { until } from "../support/waiting.ts";
 import { describeWhisper } from "./binary.ts";
 import { type Lab, startLab } from "./lab.ts";
-import { noise, startWhisperServer } from "./whisper-server.ts";
+import { noise } from "./noise.ts";
+import { startWhisperServer } from "./whisper-server.ts";
 
 /** Types that clients get: the server calls plain text HTML. */
 const types = {
