@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { joinDirect, join, PATHS } from "../support/hub/joining.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { startRecordedWhisper, whisperTranscript } from "../support/providers/recorded-whisper.ts";
+import { readRecording } from "../support/providers/recording.ts";
 import { until } from "../support/waiting.ts";
 
 interface Sent {
@@ -306,6 +307,59 @@ describe.each(PATHS)("whisper.cpp, over %s", (path) => {
     const refused = await hub.fetch(url, { method: "POST", body });
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({ error: { message: "Invalid request" } });
+  });
+});
+
+/** As a llama-server 0.7.0 responds. */
+const replay =
+  (name: string): Serve =>
+  (_request, response) => {
+    const { status, headers, body } = readRecording(`llama.cpp/${name}`);
+    response.writeHead(status, headers).end(body);
+  };
+
+describe.each(PATHS)("what a llama-server responds, over %s", (path) => {
+  test("to a transcription passes byte for byte, the end of its stream included", async () => {
+    const transcribe: Serve = (request, response, form) =>
+      replay(form.includes('name="stream"') ? "transcription-stream" : "transcription")(
+        request,
+        response,
+        form,
+      );
+    await using server = await startServer({ "/v1/audio/transcriptions": transcribe });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    const events = await hub.watch(code);
+    await untilListed(hub, code, "audioTranscriptions", "supported");
+    for (const [name, fields] of [
+      ["transcription", {}],
+      ["transcription-stream", { stream: "true" }],
+    ] as const) {
+      const { body, headers } = readRecording(`llama.cpp/${name}`);
+      const response = await sendSound(hub, code, "transcriptions", fields);
+      expect(await response.text()).toBe(body.toString());
+      expect(response.headers.get("content-type")).toBe(headers["content-type"]);
+      const { data } = await events.next("llm.complete");
+      expect(data).toMatchObject({ metrics: { inputTokens: 192, outputTokens: 4 } });
+    }
+  });
+
+  test.each([
+    ["rerank", 200],
+    ["rerank-off", 400],
+  ])("to a request to rerank is what clients of version 2 get: %s", async (name, status) => {
+    await using server = await startServer({ "/v1/rerank": replay(name) });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { model: "m", endpoint: server.url });
+    await untilListed(hub, code, "rerank", "supported");
+    const json = { model: "*", query: "a hub", documents: ["a wheel"] };
+    const response = await hub.fetch(`/rooms/${code}/v2/rerank`, { json });
+    expect(response.status).toBe(status);
+    const said = await response.text();
+    if (status === 200) expect(said).toBe(readRecording(`llama.cpp/${name}`).body.toString());
+    else expect(said).toContain("Start it with `--reranking`");
   });
 });
 
