@@ -259,6 +259,23 @@ test("a server that requires credentials is reported, and the demo is shared", a
   );
 });
 
+test("whisper.cpp is reported, and shared once its model is named", async () => {
+  const headers = { server: "whisper.cpp" };
+  const fetch: CliContext["fetch"] = async (url) => {
+    if (!url.startsWith("http://127.0.0.1:8080/")) throw new TypeError("fetch failed");
+    return new Response("File Not Found (/v1/models)", { status: 404, headers });
+  };
+  const nameless = await up({ fetch }, hubWith([]));
+  expect(nameless.participants[0]).toMatchObject({ id: "ana-demo" });
+  expect(nameless.stderr.text).toContain(
+    "! whisper.cpp at http://127.0.0.1:8080 is for transcription, and lists no models; to share it, name its model: --model whisper\n",
+  );
+  const named = await up({ fetch }, hubWith([]), "--model", "whisper");
+  expect(named.participants).toMatchObject([
+    { model: "whisper", endpoint: "http://127.0.0.1:8080" },
+  ]);
+});
+
 test("up takes credentials for the model server, and keeps them from the hub", async () => {
   const fetch: CliContext["fetch"] = async (url, init) => {
     const isKnown = new Headers(init.headers).get("authorization") === "Bearer k";

@@ -13,7 +13,8 @@ import {
   prepareHandout,
 } from "../hosting/hub-launch.ts";
 import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
-import { credentialsProblem } from "../sharing/found-server.ts";
+import { credentialsProblem, type FoundServer, serverText } from "../sharing/found-server.ts";
+import { servedWords } from "../sharing/served-surfaces.ts";
 import { endpointArgument, type RoomhubCommand } from "../options.ts";
 import {
   addHeaderOptions,
@@ -220,16 +221,26 @@ async function chooseModel(
     const [model] = requested.models;
     if (servers.length === 0 && model !== undefined) throw noSuchModel(model);
     if (model === undefined && servers.every(({ models }) => models === undefined)) {
-      for (const locked of servers) {
-        if (locked.readiness !== "needs-credentials") continue;
-        const { problem, fix } = credentialsProblem(locked, requested.headers);
-        context.stderr.write(`! ${problem}; ${fix}\n`);
+      for (const server of servers) {
+        const why = whyNotShared(server, requested);
+        if (why !== undefined) context.stderr.write(`! ${why}\n`);
       }
       return undefined;
     }
   }
   const [choice] = await chooseModels(context, requested, servers, interactivity);
   return choice;
+}
+
+/** Of a server that is here and not shared without more of the user. */
+function whyNotShared(server: FoundServer, { headers }: RequestedModels): string | undefined {
+  if (server.readiness === "needs-credentials") {
+    const { problem, fix } = credentialsProblem(server, headers);
+    return `${problem}; ${fix}`;
+  }
+  if (server.capabilities == null) return undefined;
+  const words = servedWords(server.capabilities).join(", ");
+  return `${serverText(server)} is for ${words}, and lists no models; to share it, name its model: --model whisper`;
 }
 
 function announce(context: CliContext, values: UpOptionValues, running: Running): void {
