@@ -1,16 +1,5 @@
 import type { FailureStage, Refusal } from "@roomhub/protocol";
 
-/** The `type` of an error on Anthropic's surfaces. */
-type AnthropicErrorType =
-  | "invalid_request_error"
-  | "authentication_error"
-  | "permission_error"
-  | "not_found_error"
-  | "request_too_large"
-  | "rate_limit_error"
-  | "api_error"
-  | "overloaded_error";
-
 /** The content of an error. `code`, `stage`, `hint` and `participants` are additions of the hub. */
 interface AnthropicErrorSource {
   message: string;
@@ -24,15 +13,15 @@ interface AnthropicErrorSource {
 /** The body of an error response, and the data of an `error` event. */
 export interface AnthropicErrorBody {
   type: "error";
-  error: Omit<AnthropicErrorSource, "status"> & { type: AnthropicErrorType };
-  request_id?: string;
+  error: Omit<AnthropicErrorSource, "status"> & { type: string };
+  request_id?: string | undefined;
 }
 
 /**
  * The type for a status, as in Anthropic's manual (docs.claude.com, API errors): other 4xx are
  * `invalid_request_error`. Anthropic's "overloaded" is 529 and the hub's is 503, so both map to it.
  */
-export function anthropicErrorType(status: number): AnthropicErrorType {
+export function anthropicErrorType(status: number): string {
   switch (status) {
     case 401:
       return "authentication_error";
@@ -65,13 +54,8 @@ export function anthropicErrorBody(
   return {
     type: "error",
     error: {
-      type: anthropicErrorType(status),
-      message,
-      code,
-      ...(stage === undefined ? {} : { stage }),
-      ...(hint === undefined ? {} : { hint }),
-      ...(participants === undefined ? {} : { participants }),
+      ...{ type: anthropicErrorType(status), message, code, stage, hint, participants },
     },
-    ...(requestId === undefined ? {} : { request_id: requestId }),
+    request_id: requestId,
   };
 }

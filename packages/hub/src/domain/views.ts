@@ -26,7 +26,7 @@ export function roomView(room: Room): RoomView {
     createdAt: room.createdAt,
     passwordProtected: room.isPasswordProtected,
     participantCount: room.participants.size,
-    ...(room.isClosed ? { closed: true } : {}),
+    closed: room.isClosed ? true : undefined,
   };
 }
 
@@ -36,6 +36,7 @@ export function roomView(room: Room): RoomView {
  * @param nowMs - ms on the hub's clock, as for all views with a connection
  */
 export function participantView(participant: Participant, nowMs: number): ParticipantSummary {
+  const { learned } = participant;
   const { instructions, ...config } = participant.config;
   return {
     id: participant.id,
@@ -50,38 +51,21 @@ export function participantView(participant: Participant, nowMs: number): Partic
       hasInstructions:
         instructions !== undefined || participant.presence.returning?.instructions === true,
     },
-    capabilities: participant.learned.capabilities,
+    capabilities: learned.capabilities,
     joinedAt: participant.presence.joinedAt,
     lastSeen: participant.presence.lastSeenAt,
     load: loadView(participant),
-    ...(participant.agentId === undefined ? {} : { agentId: participant.agentId }),
-    ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
-    ...(participant.isStandIn ? { standIn: true } : {}),
-    ...(participant.only === undefined ? {} : { only: [...participant.only] }),
-    ...(participant.batches === undefined ? {} : { batches: participant.batches }),
-    ...(participant.learned.loadedModels === undefined
-      ? {}
-      : { loadedModels: [...participant.learned.loadedModels] }),
-    ...contextView(participant),
-    ...featuresView(participant),
-    ...answersAsView(participant),
-    ...(participant.load.budget === undefined ? {} : { budget: participant.load.budget }),
+    agentId: participant.agentId,
+    liveness: participant.liveness,
+    standIn: participant.isStandIn || undefined,
+    only: participant.only && [...participant.only],
+    batches: participant.batches,
+    loadedModels: learned.loadedModels && [...learned.loadedModels],
+    context: learned.context,
+    features: learned.features,
+    answersAs: learned.facts.answersAs,
+    budget: participant.load.budget,
   };
-}
-
-/** As participants are listed, and in routes. */
-export function contextView({ learned }: Participant): Pick<ParticipantSummary, "context"> {
-  return learned.context === undefined ? {} : { context: learned.context };
-}
-
-export function featuresView({ learned }: Participant): Pick<ParticipantSummary, "features"> {
-  const { features } = learned;
-  return features === undefined ? {} : { features };
-}
-
-function answersAsView({ learned }: Participant): Pick<ParticipantSummary, "answersAs"> {
-  const { answersAs } = learned.facts;
-  return answersAs === undefined ? {} : { answersAs };
 }
 
 /** Contract §1: it may be alive and connected without being able to serve a request. */
@@ -110,55 +94,47 @@ export function connectionView(participant: Participant, nowMs: number): Connect
         : new Date(participant.paths.lastContactAt).toISOString(),
     path: pathOf(participant),
     readiness: readinessOf(participant),
-    ...gapView(participant, nowMs),
-    ...loadingView(participant, nowMs),
-    ...(problem === "" ? {} : { problem }),
+    resuming: gapView(participant, nowMs),
+    loading: loadingOf(participant, nowMs),
+    problem: problem || undefined,
   };
 }
 
-function loadingView(participant: Participant, nowMs: number): Pick<Connection, "loading"> {
-  const loading = loadingOf(participant, nowMs);
-  if (loading === undefined) return {};
-  const { sinceMs, expectedMs } = loading;
-  return { loading: { sinceMs, ...(expectedMs === undefined ? {} : { expectedMs }) } };
-}
-
-function gapView({ paths }: Participant, nowMs: number): Pick<Connection, "resuming"> {
-  const { tunnel } = paths;
-  if (tunnel.kind !== "interrupted") return {};
+function gapView({ paths: { tunnel } }: Participant, nowMs: number): Connection["resuming"] {
+  if (tunnel.kind !== "interrupted") return undefined;
   const sinceMs = Math.max(0, Math.round(nowMs - tunnel.sinceMs));
-  return { resuming: { streams: tunnel.streams, sinceMs } };
+  return { streams: tunnel.streams, sinceMs };
 }
 
 /** One entry of the models list. Contract §4: `created` in seconds. */
 export function modelView(participant: Participant, nowMs: number): ModelEntry {
+  const { learned } = participant;
+  const tokens = knownTokens(participant);
   return {
     id: participant.id,
     object: "model",
     created: Math.floor(participant.presence.joinedAt / 1000),
     owned_by: participant.nickname,
     name: `${participant.nickname} (${participant.model})`,
-    ...contextNames(participant.learned.usableTokens),
+    // The context under each name that clients read. Contract §4, "Models list".
+    ...{ context_length: tokens, max_model_len: tokens, max_input_tokens: tokens },
+    meta: tokens === undefined ? undefined : { n_ctx: tokens },
     service: {
       nickname: participant.nickname,
       model: participant.model,
       endpoint: participant.endpoint,
-      capabilities: participant.learned.capabilities,
+      capabilities: learned.capabilities,
       connection: connectionView(participant, nowMs),
       load: loadView(participant),
-      ...(Number.isFinite(participant.learned.usableTokens) ? contextView(participant) : {}),
-      ...featuresView(participant),
+      context: tokens === undefined ? undefined : learned.context,
+      features: learned.features,
     },
   };
 }
 
-/** The context under each name that clients read. Contract §4, "Models list". */
-function contextNames(tokens: number): Partial<ModelEntry> {
-  if (!Number.isFinite(tokens)) return {};
-  return {
-    ...{ context_length: tokens, max_model_len: tokens, max_input_tokens: tokens },
-    meta: { n_ctx: tokens },
-  };
+/** How many tokens a prompt may have, where that limits it. */
+function knownTokens({ learned: { usableTokens } }: Participant): number | undefined {
+  return Number.isFinite(usableTokens) ? usableTokens : undefined;
 }
 
 /** @param permits - the models that are listed */
@@ -177,14 +153,11 @@ function onlineReadyFirst(room: Room, nowMs: number, permits: Permits): Particip
 /** How busy a participant is. */
 export function loadView(participant: Participant): Load {
   const { active, queued, limit, limitFrom, batch, batchQueued } = participant.load;
-  const { reported } = participant.learned;
-  const machine = sharedMachine(participant);
-  const { elsewhere } = reported;
+  const { elsewhere } = participant.learned.reported;
   return {
-    ...{ active, queued, limit, limitFrom },
-    ...(elsewhere === 0 ? {} : { elsewhere }),
-    ...(batch + batchQueued === 0 ? {} : { batch: { active: batch, queued: batchQueued } }),
-    ...(machine === undefined ? {} : { machine }),
+    ...{ active, queued, limit, limitFrom, elsewhere: elsewhere || undefined },
+    batch: batch + batchQueued === 0 ? undefined : { active: batch, queued: batchQueued },
+    machine: sharedMachine(participant),
   };
 }
 
@@ -228,10 +201,9 @@ export function anthropicModels(
 }
 
 export function anthropicModel(participant: Participant): AnthropicModel {
-  const { id, nickname, model, presence, learned } = participant;
+  const { id, nickname, model, presence } = participant;
   const shown = entry(id, `${nickname} (${model})`, presence.joinedAt);
-  const { usableTokens } = learned;
-  return Number.isFinite(usableTokens) ? { ...shown, max_input_tokens: usableTokens } : shown;
+  return { ...shown, max_input_tokens: knownTokens(participant) };
 }
 
 function anthropicAlias({ pattern, targets, createdAt }: Alias): AnthropicModel {

@@ -15,17 +15,8 @@ import { discardRest } from "./unread-rest.ts";
 
 /** The body of an error on every surface except Anthropic's. Contract §6. */
 export function errorBody(error: HubError): ErrorBody {
-  return {
-    error: {
-      message: error.message,
-      type: errorTypeOf(error.status),
-      param: error.param,
-      code: error.code,
-      ...(error.stage === undefined ? {} : { stage: error.stage }),
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-      ...(error.participants === undefined ? {} : { participants: error.participants }),
-    },
-  };
+  const { message, status, param, code, stage, hint, participants } = error;
+  return { error: { message, type: errorTypeOf(status), param, code, stage, hint, participants } };
 }
 
 const keyErrors = new Set<ErrorCode>(["invalid_api_key", "key_revoked", "key_expired"]);
@@ -85,11 +76,7 @@ export function sendError(
 /** An error on a bare socket: the parser failed, or an upgrade was refused. */
 export function rawError(error: HubError, requestId: string): string {
   const { tunnel, homeEpoch } = error;
-  const body = JSON.stringify({
-    ...errorBody(error),
-    ...(tunnel === undefined ? {} : { tunnel }),
-    ...(homeEpoch === undefined ? {} : { homeEpoch }),
-  });
+  const body = JSON.stringify({ ...errorBody(error), tunnel, homeEpoch });
   const headers = Object.entries({ ...errorHeaders(error), "x-request-id": requestId });
   if (error.code === "home_elsewhere") headers.push([PEER_HEADER, HOME_ELSEWHERE]);
   return [

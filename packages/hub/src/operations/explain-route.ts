@@ -42,7 +42,7 @@ import {
   permittedIn,
   selectParticipant,
 } from "../domain/selector.ts";
-import { connectionView, contextView, featuresView, loadView } from "../domain/views.ts";
+import { connectionView, loadView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import { candidateFor } from "../domain/placement/place-request.ts";
@@ -292,7 +292,7 @@ function candidate(
   nowMs: number,
   demand: Demand = noDemand,
 ): RouteCandidate {
-  const { id, nickname, model } = participant;
+  const { id, nickname, model, learned } = participant;
   const connection = connectionView(participant, nowMs);
   const doubt = doubtOf(participant);
   const cut = "it may cut the prompt without saying so";
@@ -303,8 +303,7 @@ function candidate(
   ].join("; ");
   return {
     ...{ id, nickname, model, verdict, reason: reasons, connection, load: loadView(participant) },
-    ...contextView(participant),
-    ...featuresView(participant),
+    ...{ context: learned.context, features: learned.features },
   };
 }
 

@@ -36,11 +36,7 @@ export function withBan(
 export function bansView(bans: readonly Ban[], nowMs: number): BanView[] {
   return bans
     .filter(({ until }) => until > nowMs)
-    .map(({ id, address, until }) => ({
-      id,
-      ...(address === undefined ? {} : { address: hostOf(address) }),
-      until,
-    }));
+    .map(({ id, address, until }) => ({ id, address: address && hostOf(address), until }));
 }
 
 /** Behind the `@` is the hub at which it came in. */

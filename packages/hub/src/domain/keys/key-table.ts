@@ -98,13 +98,9 @@ export function keyView(key: RoomKey, nowMs: number): Key {
   const { id, name, may, models, createdAt, expiresAt, lastSeenDay, revokedAt } = key;
   const { requestsPerMinute, tokenDay } = key;
   return {
-    ...{ id, name, may: [...may], createdAt },
-    ...(models === undefined ? {} : { models: [...models] }),
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokenDay === undefined ? {} : tokenFields(tokenDay, nowMs)),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(lastSeenDay === undefined ? {} : { lastSeenDay }),
-    ...(revokedAt === undefined ? {} : { revokedAt }),
+    ...{ id, name, may: [...may], createdAt, models: models && [...models], requestsPerMinute },
+    ...(tokenDay && tokenFields(tokenDay, nowMs)),
+    ...{ expiresAt, lastSeenDay, revokedAt },
   };
 }
 

@@ -94,17 +94,16 @@ function joinResponse(
   const warnings = [...ignoredMembers(request.body, read).map(ignoredWarning), ...found];
   // The hub that took the join, whatever stands in front of the cluster.
   const origin = cluster?.roll.ownUrl ?? request.origin;
-  const homeEpoch = cluster?.homes.epochHere(room.code);
   const body: JoinResponse = {
     participant: participants.viewOf(operations, participant),
     roomId: room.id,
     heartbeatWithinMs: operations.limits.offlineAfterMs,
     tunnel: tunnelAddress(origin, room.code, participant.id),
-    ...(cluster === undefined ? {} : { hubs: cluster.roll.advertisedUrls() }),
-    ...(homeEpoch === undefined ? {} : { homeEpoch }),
-    ...(warnings.length === 0 ? {} : { warnings }),
-    ...(token === undefined ? {} : { participantToken: token }),
-    ...(clientKey === undefined ? {} : { clientKey }),
+    hubs: cluster?.roll.advertisedUrls(),
+    homeEpoch: cluster?.homes.epochHere(room.code),
+    warnings: warnings.length === 0 ? undefined : warnings,
+    participantToken: token,
+    clientKey,
   };
   return { status: isNew ? 201 : 200, body };
 }

@@ -22,7 +22,7 @@ export const listRooms: JsonHandler = async (request, { operations, cluster, pip
   const { unreachable = [] } = elsewhere ?? {};
   const body: RoomListResponse = {
     rooms: rooms.listRooms(operations, elsewhere?.rooms, request.peer),
-    ...(unreachable.length === 0 ? {} : { unreachable: [...unreachable] }),
+    unreachable: unreachable.length === 0 ? undefined : [...unreachable],
   };
   return ok(body);
 };

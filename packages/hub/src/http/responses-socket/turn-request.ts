@@ -87,8 +87,7 @@ export function turnRequest(
   const items = itemsOf(input);
   if (before === undefined) {
     const request = {
-      ...fields,
-      ...(input === undefined ? {} : { input }),
+      ...{ ...fields, input },
       ...(previousResponseId === undefined ? {} : { previous_response_id: previousResponseId }),
       stream: true,
     };
