@@ -65,7 +65,6 @@ export class Attempt implements ResponseSink {
   /** See {@link ResponseHead.refusal}. */
   refusal: string | undefined;
   readonly #listener: AttemptListener;
-  readonly #pace: Pace;
   #startedMs = 0;
   #machine: Machine | undefined;
   #shows: Shows = "speed";
@@ -79,7 +78,6 @@ export class Attempt implements ResponseSink {
     this.#listener = listener;
     this.options = options;
     this.credentials = participant.learned.credentials;
-    this.#pace = options.pace;
   }
 
   /** @param upload - what is still to come of the body */
@@ -91,7 +89,7 @@ export class Attempt implements ResponseSink {
     const { sender, isBatch, form, coldBytes, nowMs } = this.options;
     this.#startedMs = nowMs();
     this.#shows = showsOf(this.participant);
-    this.#pace.noteSent(form, coldBytes, this.#startedMs);
+    this.options.pace.noteSent(form, coldBytes, this.#startedMs);
     this.#machine = occupySlot(this.participant, sender, this.#startedMs, isBatch);
     try {
       this.#upload = upload;
@@ -150,12 +148,12 @@ export class Attempt implements ResponseSink {
         ? { promptBytes, coldBytes }
         : { promptBytes: reportedBytes, coldBytes: reportedBytes };
     const tookMs = firstContentMs - Math.max(this.#startedMs, this.#upload?.lastByteMs ?? 0);
-    if (this.#shows === "load") this.#pace.noteLoad(prompt.coldBytes, tookMs);
-    else this.#pace.noteFirst(form, prompt, tookMs, nowMs(), promptMs);
+    if (this.#shows === "load") this.options.pace.noteLoad(prompt.coldBytes, tookMs);
+    else this.options.pace.noteFirst(form, prompt, tookMs, nowMs(), promptMs);
   }
 
   onHead(head: ResponseHead): void {
-    this.#pace.noteAnswer(this.options.form, this.options.nowMs());
+    this.options.pace.noteAnswer(this.options.form, this.options.nowMs());
     this.#listener.attemptHead(this, head);
   }
 
@@ -185,7 +183,7 @@ export class Attempt implements ResponseSink {
     const { sender, isBatch, queues, nowMs } = this.options;
     releaseSlot(this.participant, this.#machine, sender, this.#startedMs, isBatch);
     // A refusal of the agent itself took no slot of its model server.
-    if (this.refusal === undefined) this.#pace.noteSlot(nowMs() - this.#startedMs);
+    if (this.refusal === undefined) this.options.pace.noteSlot(nowMs() - this.#startedMs);
     const { roomCode } = this.participant;
     for (const code of roomsToWake(roomCode, this.#machine)) queues.wake(code);
   }

@@ -259,7 +259,8 @@ export class Attempts implements AttemptListener {
     const { participant } = attempt;
     try {
       const end = this.delivery.end(this.#handedOver);
-      if (this.delivery.hasHiddenTimings) participant.learned.reportsUsageItself = true;
+      if (this.delivery.stream?.hasHiddenTimings === true)
+        participant.learned.reportsUsageItself = true;
       if (this.#mayRemember) this.#rememberResponse(participant);
       if (end.kind === "provider-error")
         this.#request.settle(withoutSecrets(end.error, attempt.options.scrubber));
@@ -274,9 +275,10 @@ export class Attempts implements AttemptListener {
   attemptLost(attempt: Attempt, failure: UpstreamFailure): void {
     if (!this.#isCurrent(attempt)) return;
     try {
+      // After `[DONE]` or a terminal event the response is complete nevertheless. Contract §4.
+      if (this.delivery.endIfOver(this.#handedOver)) return;
       const hint = `See what is wrong: roomhub doctor ${this.#call.room.code}`;
-      const error = new HubError(failure.code, failure.message, { hint });
-      this.delivery.lost(error, this.#handedOver);
+      throw new HubError(failure.code, failure.message, { hint });
     } catch (thrown) {
       this.#failed(attempt, thrown, causeOf(failure));
     }
@@ -284,7 +286,7 @@ export class Attempts implements AttemptListener {
 
   /** So that a request which continues this response goes to the same participant, even before it is complete. */
   #rememberResponse(participant: Participant): void {
-    const { responseId } = this.delivery;
+    const responseId = this.delivery.relayed?.responseId;
     if (responseId === undefined) return;
     this.#mayRemember = false;
     const { room, access } = this.#call;
@@ -427,8 +429,9 @@ export class Attempts implements AttemptListener {
     const attempt = this.#current;
     attempt?.cancel(error?.message ?? "complete");
     if (error === undefined && attempt !== undefined) {
-      attempt.measure(this.delivery.firstContentMs, this.delivery.usage);
-      this.#routing.noteRead(attempt.participant, this.delivery.usage.inputTokens);
+      const { relayed } = this.delivery;
+      attempt.measure(relayed?.firstContentMs, relayed?.usage ?? {});
+      this.#routing.noteRead(attempt.participant, relayed?.usage.inputTokens);
     }
     this.#call.request.forget(this.#isBodyTaken);
   }

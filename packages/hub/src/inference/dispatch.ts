@@ -227,7 +227,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   onGone(): void {
     if (this.#isSettled) return;
     const gone = "The client disconnected before the response was complete.";
-    const isComplete = this.#attempts.delivery.wasTaken();
+    const isComplete = this.#attempts.delivery.stream?.wasTaken() === true;
     this.settle(isComplete ? undefined : new HubError("client_disconnected", gone));
   }
 
@@ -322,10 +322,11 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   #announceComplete(facts: RequestFacts): void {
     const { emit, nowMs } = this.#deps;
     const { room, startedMs } = this.#call;
-    const { firstContentMs, usage } = this.#attempts.delivery;
+    const { relayed } = this.#attempts.delivery;
     const endMs = nowMs();
     if (facts.participant !== undefined) facts.participant.presence.lastUsedMs = endMs;
-    const metrics = metricsOf((firstContentMs ?? endMs) - startedMs, endMs - startedMs, usage);
+    const ttftMs = (relayed?.firstContentMs ?? endMs) - startedMs;
+    const metrics = metricsOf(ttftMs, endMs - startedMs, relayed?.usage ?? {});
     emit.llmComplete(room.code, completePayload(facts, metrics));
   }
 

@@ -16,54 +16,35 @@ export interface RunningRequest extends RosterMember {
 }
 
 /** Every request between its arrival and its end. One sweep looks at all deadlines, so no request owns a timer. */
-export class InFlight {
-  readonly #running = new Roster<RunningRequest>();
-
-  get size(): number {
-    return this.#running.size;
-  }
-
-  add(request: RunningRequest): void {
-    this.#running.add(request);
-  }
-
-  remove(request: RunningRequest): void {
-    this.#running.remove(request);
-  }
-
+export class InFlight extends Roster<RunningRequest> {
   /** The room has another home: waiting requests are sent there, the oldest first. */
   roomLeft(roomCode: string): void {
     const requests: RunningRequest[] = [];
-    this.#running.forEach((request) => void requests.push(request));
+    this.forEach((request) => void requests.push(request));
     // The roster visits the latest first.
     for (const request of requests.reverse()) request.roomLeft(roomCode);
   }
 
   sweep(nowMs: number): void {
-    this.#running.forEach((request) => request.tick(nowMs));
+    this.forEach((request) => request.tick(nowMs));
   }
 
   /** @returns how many were cut */
   cutAll(error: HubError): number {
-    const count = this.#running.size;
-    this.#running.forEach((request) => request.cut(error));
+    const count = this.size;
+    this.forEach((request) => request.cut(error));
     return count;
   }
 
   /** The requests of one room that have events, the oldest first. */
   statusesIn(roomCode: string): RequestStatus[] {
     const found: RequestStatus[] = [];
-    this.#running.forEach((request) => {
+    this.forEach((request) => {
       const status = request.statusIn(roomCode);
       if (status !== undefined) found.push(status);
     });
     // The roster visits the latest first.
     return found.reverse().sort((one, other) => one.startedMs - other.startedMs);
-  }
-
-  /** Resolves when no request runs. */
-  emptied(): Promise<void> {
-    return this.#running.emptied();
   }
 }
 

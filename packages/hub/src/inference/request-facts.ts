@@ -35,11 +35,6 @@ export interface RequestFacts {
   resumes: number;
 }
 
-/** The beginning of the session's keyed hash, which reveals nothing else. Contract §5. */
-function conversationOf({ session }: Prompt): string | undefined {
-  return session?.slice(0, 8);
-}
-
 interface RequestSource extends Pick<RequestFacts, "requestId"> {
   request: Pick<RequestFacts, "protocol" | "selector"> & { prompt: Prompt; isBatch: boolean };
   sender: Pick<RequestFacts, "client">;
@@ -51,7 +46,8 @@ export function factsOf(
   now: Pick<RequestFacts, "participant" | "alias" | "attempts" | "queueMs" | "resumes">,
 ): RequestFacts {
   const { protocol, selector, prompt, isBatch } = request;
-  const conversation = conversationOf(prompt);
+  // The beginning of the session's keyed hash, which reveals nothing else. Contract §5.
+  const conversation = prompt.session?.slice(0, 8);
   const priority = isBatch ? "batch" : undefined;
   return { requestId, protocol, selector, client: sender.client, conversation, priority, ...now };
 }

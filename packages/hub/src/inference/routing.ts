@@ -142,14 +142,14 @@ export class Routing implements SelectionQuery {
     return selection;
   }
 
-  /** Selects among all other participants; when they refuse, the request stays at its target. */
+  /** Selects among all other participants; the request stays at its target. */
   #selectWithout(left: Participant): Selection {
     const { excluded } = this;
     const place = this.#place;
     this.excluded = [...excluded, left];
     const selection = this.#selectFromHere();
     this.excluded = excluded;
-    if (selection.kind === "refused") this.#moveTo(place);
+    this.#moveTo(place);
     return selection;
   }
 
@@ -261,9 +261,7 @@ export class Routing implements SelectionQuery {
   /** Whether this request may go elsewhere, and another participant is ready for it now. Changes nothing. */
   isAnotherReady(attempt: Attempt, cause: FailureCause, attempts: number): boolean {
     if (this.#stepAfter(attempt, cause, attempts) !== "elsewhere") return false;
-    const place = this.#place;
     const selection = this.#selectWithout(attempt.participant);
-    this.#moveTo(place);
     return (
       selection.kind === "selected" || (selection.kind === "busy" && selection.hold !== undefined)
     );
@@ -289,9 +287,7 @@ export class Routing implements SelectionQuery {
     if (this.#stepAfter(attempt, "context", attempts) !== "elsewhere") return false;
     const wasTooLong = this.#isTooLong;
     this.#isTooLong = true;
-    const place = this.#place;
     const selection = this.#selectWithout(participant);
-    this.#moveTo(place);
     this.#isTooLong = wasTooLong || selection.kind !== "refused";
     return selection.kind !== "refused";
   }

@@ -15,71 +15,7 @@ import type { Upload } from "./upload.ts";
 import type { RequestForProvider } from "../upstream.ts";
 
 /** What a client requests, whichever participant serves it. */
-export interface InferenceRequest {
-  /** undefined where nothing is generated */
-  readonly surface: Surface | undefined;
-  protocol: InferenceProtocol;
-  /** What a participant must be able to do, as its capabilities name it. */
-  capability: string;
-  /** of a response that is a stream; `none` when it cannot be one */
-  marker: StreamMarker;
-  /** The response is a stream for certain, so that it may begin before the provider responds. */
-  beginsAsStream: boolean;
-  errorShape: ErrorShape;
-  /** the client's own words for whom it wants. Interface §4 */
-  selector: string;
-  /** It generates something, so that it has llm events and is listed while it runs. Contract §4, "stored responses". */
-  hasEvents: boolean;
-  /** Requests with the same key can be served by the same participants. */
-  selectionKey: string;
-  /** where its prompt may be warm */
-  readonly prompt: Prompt;
-  /** how much of its prompt is text */
-  readonly textBytes: number;
-  /** How many tokens its prompt has at least. 0 after {@link forget}, unless it was called before. */
-  leastTokens(): number;
-  /** its `max_tokens`; 0 for none */
-  readonly outputTokens: number;
-  /** features that it uses or its sender requires, as bits */
-  readonly uses: number;
-  readonly requires: number;
-  /** Others come before it. Contract §3, "Batches". */
-  readonly isBatch: boolean;
-  /** Id of the response that the request continues. */
-  readonly previousResponseId: string | undefined;
-  /** The response is stored under an id that a client may use later. */
-  makesResponse: boolean;
-  /**
-   * The one participant that can serve it, whatever the selector says; undefined when any participant may.
-   *
-   * @throws HubError `previous_response_not_found`
-   */
-  pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined;
-  /** The client's error when the one participant cannot be used. */
-  refusalOf(pinned: Participant, reason: HubError): HubError;
-  /** Whether the provider is asked for the usage of its stream, which the client then does not get. */
-  mayRequestUsageOf(participant: Participant): boolean;
-  /** its body, when it began while that was still arriving */
-  readonly upload: Upload | undefined;
-  /** Its body as the client sent it. Not after {@link forget}. */
-  readonly chunks: readonly Buffer[];
-  /**
-   * No further attempt follows: the request's body can be released.
-   *
-   * @param isBodyTaken - its buffers are no longer read either
-   */
-  forget(isBodyTaken: boolean): void;
-  /**
-   * Not after {@link forget}.
-   *
-   * @param hops - the hubs this request has passed, the own one included
-   */
-  requestFor(
-    participant: Participant,
-    hops: readonly string[],
-    requestsUsage: boolean,
-  ): RequestForProvider;
-}
+export type InferenceRequest = ModelRequest | StoredResponseRequest;
 
 /** Whether a participant's provider can be asked for the usage of a stream, as far as is known. */
 function takesUsageRequest(participant: Participant): boolean {
@@ -106,20 +42,32 @@ export interface ModelRequestOptions {
 }
 
 /** A request to a model: one of the surfaces, with a body that names whom it is for. */
-export class ModelRequest implements InferenceRequest {
+export class ModelRequest {
+  /** It generates something, so that it has llm events and is listed while it runs. Contract §4, "stored responses". */
   readonly hasEvents = true;
+  /** the client's own words for whom it wants. Interface §4 */
   readonly selector: string;
+  /** of a response that is a stream; `none` when it cannot be one */
   readonly marker: StreamMarker;
+  /** The response is a stream for certain, so that it may begin before the provider responds. */
   readonly beginsAsStream: boolean;
+  /** The response is stored under an id that a client may use later. */
   readonly makesResponse: boolean;
+  /** where its prompt may be warm */
   readonly prompt: Prompt;
+  /** how much of its prompt is text */
   readonly textBytes: number;
+  /** its `max_tokens`; 0 for none */
   readonly outputTokens: number;
+  /** features that it uses or its sender requires, as bits */
   readonly uses: number;
   readonly requires: number;
+  /** Others come before it. Contract §3, "Batches". */
   readonly isBatch: boolean;
   readonly surface: Surface;
+  /** Id of the response that the request continues. */
   readonly previousResponseId: string | undefined;
+  /** its body, when it began while that was still arriving */
   readonly upload: Upload | undefined;
   readonly #requestsStreamUsage: boolean;
   #leastTokens: number | undefined;
@@ -153,6 +101,7 @@ export class ModelRequest implements InferenceRequest {
     return this.surface.protocol;
   }
 
+  /** What a participant must be able to do, as its capabilities name it. */
   get capability(): string {
     return this.surface.capability;
   }
@@ -161,16 +110,23 @@ export class ModelRequest implements InferenceRequest {
     return this.surface.errorShape;
   }
 
+  /** Requests with the same key can be served by the same participants. */
   get selectionKey(): string {
     return `${this.capability} ${this.selector}`;
   }
 
+  /** How many tokens its prompt has at least. 0 after {@link forget}, unless it was called before. */
   leastTokens(): number {
     this.#leastTokens ??=
       this.textBytes === 0 ? 0 : this.#request && leastTokensOf(this.#request.body);
     return this.#leastTokens ?? 0;
   }
 
+  /**
+   * The one participant that can serve it, whatever the selector says; undefined when any participant may.
+   *
+   * @throws HubError `previous_response_not_found`
+   */
   pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined {
     const { previousResponseId } = this;
     if (previousResponseId === undefined) return undefined;
@@ -183,6 +139,7 @@ export class ModelRequest implements InferenceRequest {
     return owner;
   }
 
+  /** The client's error when the one participant cannot be used. */
   refusalOf(pinned: Participant, reason: HubError): HubError {
     const { code } = reason;
     if (asItIs.has(code)) return reason;
@@ -190,10 +147,12 @@ export class ModelRequest implements InferenceRequest {
     return noPrevious(id, `is with ${pinned.id}, which cannot serve it now: ${reason.message}`);
   }
 
+  /** Its body as the client sent it. Not after {@link forget}. */
   get chunks(): readonly Buffer[] {
     return this.#whole.body.chunks;
   }
 
+  /** Whether the provider is asked for the usage of its stream, which the client then does not get. */
   mayRequestUsageOf(participant: Participant): boolean {
     return (
       this.#requestsStreamUsage &&
@@ -205,6 +164,11 @@ export class ModelRequest implements InferenceRequest {
     );
   }
 
+  /**
+   * No further attempt follows: the request's body can be released.
+   *
+   * @param isBodyTaken - its buffers are no longer read either
+   */
   forget(isBodyTaken: boolean): void {
     if (isBodyTaken && this.#request !== undefined) giveBackBody(this.#request.body);
     this.#request = undefined;
@@ -217,6 +181,11 @@ export class ModelRequest implements InferenceRequest {
     return this.#request;
   }
 
+  /**
+   * Not after {@link forget}.
+   *
+   * @param hops - the hubs this request has passed, the own one included
+   */
   requestFor(
     participant: Participant,
     hops: readonly string[],
@@ -249,7 +218,7 @@ export interface StoredResponseOptions {
 }
 
 /** A request about a response that was made before. Contract §4, "stored responses". */
-export class StoredResponseRequest implements InferenceRequest {
+export class StoredResponseRequest {
   readonly surface = undefined;
   readonly hasEvents = false;
   readonly protocol = "openResponses";
@@ -265,30 +234,22 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly uses = 0;
   readonly requires = 0;
   readonly isBatch = false;
+  readonly marker: StreamMarker;
+  readonly beginsAsStream: boolean;
+  readonly selector: string;
+  readonly selectionKey: string;
   readonly #options: StoredResponseOptions;
 
   constructor(options: StoredResponseOptions) {
+    this.marker = options.isStream ? "responses" : "none";
+    this.beginsAsStream = options.isStream;
+    this.selector = options.maker.id;
+    this.selectionKey = `${this.protocol} ${this.selector}`;
     this.#options = options;
   }
 
   leastTokens(): number {
     return 0;
-  }
-
-  get marker(): StreamMarker {
-    return this.#options.isStream ? "responses" : "none";
-  }
-
-  get beginsAsStream(): boolean {
-    return this.#options.isStream;
-  }
-
-  get selector(): string {
-    return this.#options.maker.id;
-  }
-
-  get selectionKey(): string {
-    return `${this.protocol} ${this.selector}`;
   }
 
   pinnedTo(): Participant {

@@ -3,11 +3,8 @@ import {
   TRANSLATED_HEADER,
   type CountedResponse,
   type InferenceProtocol,
-  type StreamMarker,
-  type Usage,
 } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import type { ClientResponse } from "../client-response.ts";
 import type { DispatchDeps, InferenceCall, Scrubber } from "../inference-call.ts";
 import type { ServedBy } from "../request-facts.ts";
 import type { ResponseHead } from "../upstream.ts";
@@ -17,7 +14,7 @@ import { errorFrame } from "./error-frame.ts";
 import { JsonResponse } from "./json-response.ts";
 import { PlainResponse } from "./plain-response.ts";
 import { readRefusal, type ProviderRefusal } from "./refusal.ts";
-import { judgeHead, type ResponseKind } from "./response-gate.ts";
+import { judgeHead } from "./response-gate.ts";
 import {
   earlyHeaders,
   type HeaderMap,
@@ -71,37 +68,16 @@ export class Delivery {
     this.#writer = new ClientWriter(call.client, deps, call.startedMs);
   }
 
-  get #client(): ClientResponse {
-    return this.#call.client;
-  }
-
-  /** `none` when a response cannot be a stream */
-  get #marker(): StreamMarker {
-    return this.#call.request.marker;
-  }
-
-  /** ms on the hub's clock; undefined until there was any content */
-  get firstContentMs(): number | undefined {
-    return this.#relayed?.firstContentMs;
-  }
-
-  /** the same, but undefined for a stream whose bytes so far are not content */
+  /** When it had content, in ms on the hub's clock; undefined until then. */
   get contentMs(): number | undefined {
-    return this.#state.kind === "stream" ? this.#state.stream.contentMs : this.firstContentMs;
+    return this.#state.kind === "stream"
+      ? this.#state.stream.contentMs
+      : this.relayed?.firstContentMs;
   }
 
   /** of a stream, see {@link StreamedResponse.outputTokens} */
   get outputTokens(): number {
-    return this.#stream?.outputTokens ?? 0;
-  }
-
-  /** of a response made here, as soon as it is known */
-  get responseId(): string | undefined {
-    return this.#relayed?.responseId;
-  }
-
-  get usage(): Usage {
-    return this.#relayed?.usage ?? {};
+    return this.stream?.outputTokens ?? 0;
   }
 
   /**
@@ -112,44 +88,32 @@ export class Delivery {
    */
   counted(error: HubError | undefined): Omit<CountedResponse, "requestBytes"> | undefined {
     const isWhole = error === undefined;
-    const [usage, responseBytes] = [this.#relayed?.usage ?? {}, 0];
+    const nothing = { usage: {}, contentEvents: 0, responseBytes: 0, isWhole };
     switch (this.#state.kind) {
       case "idle":
       case "refusal":
         return undefined;
       case "waiting":
-        if (error?.status === 502) return undefined;
-        return { usage, contentEvents: 0, responseBytes, isWhole };
+        return error?.status === 502 ? undefined : nothing;
       case "stream": {
-        const { stream } = this.#state;
-        return {
-          usage: stream.seenUsage,
-          contentEvents: stream.outputTokens,
-          responseBytes,
-          isWhole,
-        };
+        const { seenUsage: usage, outputTokens: contentEvents } = this.#state.stream;
+        return { ...nothing, usage, contentEvents };
       }
-      case "whole":
-        return {
-          usage,
-          contentEvents: undefined,
-          responseBytes: this.#state.whole.body.length,
-          isWhole,
-        };
+      case "whole": {
+        const { usage, length: responseBytes } = this.#state.whole.body;
+        return { ...nothing, usage, contentEvents: undefined, responseBytes };
+      }
     }
   }
 
-  /** See {@link StreamedResponse.hasHiddenTimings}. */
-  get hasHiddenTimings(): boolean {
-    return this.#stream?.hasHiddenTimings ?? false;
-  }
-
-  get #stream(): StreamedResponse | undefined {
+  /** undefined when no stream is relayed */
+  get stream(): StreamedResponse | undefined {
     return this.#state.kind === "stream" ? this.#state.stream : undefined;
   }
 
-  get #relayed(): StreamedResponse | WholeBody | undefined {
-    return this.#state.kind === "whole" ? this.#state.whole.body : this.#stream;
+  /** undefined until the provider responds with something to relay */
+  get relayed(): StreamedResponse | WholeBody | undefined {
+    return this.#state.kind === "whole" ? this.#state.whole.body : this.stream;
   }
 
   /**
@@ -175,22 +139,22 @@ export class Delivery {
    * @param onFirstEvent - of a stream
    * @throws HubError when such a response may not be relayed
    */
-  head(head: ResponseHead, onFirstEvent: FirstEvent): ResponseKind {
+  head(head: ResponseHead, onFirstEvent: FirstEvent): void {
     this.#lastByteMs = this.#deps.nowMs();
     const served = this.#servedBy();
     const expected = {
-      isStream: this.#marker !== "none",
+      isStream: this.#call.request.marker !== "none",
       content: this.#call.request.surface?.content,
     };
     const kind = judgeHead(head, served.participantId, expected);
     if (kind === "refusal") {
       this.#state = { kind, head, chunks: [], length: 0 };
     } else if (kind === "stream") {
-      if (!this.#client.isHeadWritten) {
-        this.#client.writeHead(head.status, relayedHeaders(served, head, kind));
+      if (!this.#writer.client.isHeadWritten) {
+        this.#writer.client.writeHead(head.status, relayedHeaders(served, head, kind));
       }
       this.#state = { kind, stream: this.#streamFrom(served, head, onFirstEvent) };
-    } else if (this.#client.isHeadWritten) {
+    } else if (this.#writer.client.isHeadWritten) {
       throw new HubError(
         "provider_invalid_response",
         `The provider of ${served.participantId} responded with no stream after one had begun.`,
@@ -198,7 +162,6 @@ export class Delivery {
     } else {
       this.#state = { kind: "whole", whole: this.#wholeFrom(served, head, kind) };
     }
-    return kind;
   }
 
   #streamFrom(
@@ -208,7 +171,7 @@ export class Delivery {
   ): StreamedResponse {
     return new StreamedResponse(this.#writer, {
       participantId,
-      marker: this.#marker,
+      marker: this.#call.request.marker,
       isTranslated: headers[TRANSLATED_HEADER] !== undefined,
       eventHoldBytes: this.#deps.limits.eventHoldBytes,
       hidesUsage: this.#hidesUsage,
@@ -277,28 +240,14 @@ export class Delivery {
     }
   }
 
-  /**
-   * The path was lost. After `[DONE]` or a terminal event the response is complete nevertheless. Contract §4.
-   *
-   * @throws HubError `error` in every other case
-   */
-  lost(error: HubError, onHandedOver: () => void): void {
-    if (!this.endIfOver(onHandedOver)) throw error;
-  }
-
   /** See {@link StreamedResponse.endIfOver}. */
   endIfOver(onHandedOver: () => void): boolean {
-    return this.#stream?.endIfOver(onHandedOver) ?? false;
-  }
-
-  /** See {@link StreamedResponse.wasTaken}. */
-  wasTaken(): boolean {
-    return this.#stream?.wasTaken() ?? false;
+    return this.stream?.endIfOver(onHandedOver) ?? false;
   }
 
   /** See {@link StreamedResponse.isLeftOpen}. */
   isLeftOpen(nowMs: number): boolean {
-    return this.#stream?.isLeftOpen(nowMs, this.#lastByteMs) ?? false;
+    return this.stream?.isLeftOpen(nowMs, this.#lastByteMs) ?? false;
   }
 
   /**
@@ -309,11 +258,11 @@ export class Delivery {
    */
   refuse(status: number, text: string): ProviderRefusal {
     const refusal = this.readRefusal(status, text);
-    if (this.#client.isHeadWritten) throw refusal.error;
+    if (this.#writer.client.isHeadWritten) throw refusal.error;
     const head = this.#state.kind === "refusal" ? this.#state.head : { status, headers: {} };
     const headers = refusalHeaders(this.#servedBy(), head);
-    if (refusal.body === undefined) this.#client.refuse(refusal.error, headers);
-    else this.#client.respond(status, headers, Buffer.from(refusal.body));
+    if (refusal.body === undefined) this.#writer.client.refuse(refusal.error, headers);
+    else this.#writer.client.respond(status, headers, Buffer.from(refusal.body));
     return refusal;
   }
 
@@ -332,12 +281,14 @@ export class Delivery {
     // A frame inside JSON or sound, or after the last byte, would be part of the response.
     const cannotTakeFrame = this.#writer.isFinishing || this.#state.kind === "whole";
     if (error.code === "client_stalled" || cannotTakeFrame) {
-      this.#client.destroy();
+      this.#writer.client.destroy();
       return;
     }
-    const context = this.#stream?.breakOff() ?? nothingSent;
-    this.#client.write(errorFrame(error, this.#marker, context, this.#call.requestId));
-    this.#client.end();
+    const context = this.stream?.breakOff() ?? nothingSent;
+    this.#writer.client.write(
+      errorFrame(error, this.#call.request.marker, context, this.#call.requestId),
+    );
+    this.#writer.client.end();
   }
 
   drained(): void {
@@ -349,7 +300,7 @@ export class Delivery {
 
   /** The client has no more than the comment that says what is loaded: it can get any response. */
   get hasOnlyWaited(): boolean {
-    const isBegun = this.#state.kind === "whole" || this.#stream !== undefined;
+    const isBegun = this.#state.kind === "whole" || this.stream !== undefined;
     return this.#isCommittedForLoading && !isBegun;
   }
 
@@ -374,7 +325,7 @@ export class Delivery {
       this.#writer.commit(earlyHeaders(this.#call.requestId, this.#served), loading);
       return;
     }
-    const stream = this.#stream;
+    const stream = this.stream;
     const mayWrite = isWaitingForStream || stream?.isBetweenEvents === true;
     this.#writer.sendKeepalive(nowMs, mayWrite, stream?.keepalive);
   }
