@@ -10,7 +10,7 @@ export type LogFormat = "text" | "json" | "silent";
  * Values are JSON-quoted, so that nothing inside one can begin a line or an escape sequence.
  */
 export interface Log {
-  /** One line per llm event. */
+  /** One line per llm event. @param fields - not changed afterwards */
   event(name: string, roomCode: string, fields: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   /** A bug: the only place a stack is written. */
@@ -62,33 +62,15 @@ export function createLog(
   if (format === "json") return jsonLog(write, flush);
   const text = new FieldText();
   return {
-    event: (name, roomCode, fields) => write(new EventLine(text, name, roomCode, fields)),
+    // Each request has two event lines: their texts are made when they are written, many at once.
+    event: (name, roomCode, fields) =>
+      write({ toString: () => `${text.ofEvent(name, roomCode, fields)}\n` }),
     warn: (message, fields = {}) => write(`[service] warning ${message}${text.of(fields)}\n`),
     bug(message, error) {
       write(`[service] bug ${message} ${escapeUnprintable(JSON.stringify(describe(error)))}\n`);
       flush();
     },
   };
-}
-
-/** Each request has two event lines: their texts are made when they are written, many at once. */
-class EventLine {
-  readonly #text: FieldText;
-  readonly #name: string;
-  readonly #roomCode: string;
-  readonly #fields: LogFields;
-
-  /** @param fields - not changed afterwards */
-  constructor(text: FieldText, name: string, roomCode: string, fields: LogFields) {
-    this.#text = text;
-    this.#name = name;
-    this.#roomCode = roomCode;
-    this.#fields = fields;
-  }
-
-  toString(): string {
-    return `${this.#text.ofEvent(this.#name, this.#roomCode, this.#fields)}\n`;
-  }
 }
 
 function jsonLog(write: (line: LogLine) => void, flush: () => void): Log {

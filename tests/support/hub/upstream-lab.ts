@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { aParticipant } from "../../../packages/hub/src/domain/room.fixture.ts";
 import type { Upstream, UpstreamRequest } from "../../../packages/hub/src/inference/upstream.ts";
-import { DirectUpstream } from "../../../packages/hub/src/upstreams/direct/model-servers.ts";
-import { TunnelUpstream } from "../../../packages/hub/src/upstreams/tunnel/upstream.ts";
+import { directUpstream } from "../../../packages/hub/src/upstreams/direct/model-servers.ts";
+import { tunnelUpstream } from "../../../packages/hub/src/upstreams/tunnel/upstream.ts";
 
 /** One request as the model server at the other end of an upstream has it. */
 export interface ServedCall {
@@ -65,7 +65,7 @@ export async function directLab(): Promise<UpstreamLab> {
     onCapabilities() {},
   });
   return {
-    upstream: new DirectUpstream(modelServer, {}),
+    upstream: directUpstream(modelServer, {}),
     nextCall: () => calls.next(),
     async close() {
       await client.close();
@@ -122,7 +122,7 @@ export async function tunnelLab(): Promise<UpstreamLab> {
   });
   await delivered(6);
   return {
-    upstream: new TunnelUpstream(session, aParticipant({ id: "ana" }), {}),
+    upstream: tunnelUpstream(session, aParticipant({ id: "ana" }), {}),
     nextCall: () => calls.next(),
     async close() {
       agent.close(1000, "the test is over");

@@ -117,7 +117,7 @@ export function publishEvent(
   if (!name.startsWith("llm.")) return;
   // A line has the client as one word, and omits a client that reveals nothing.
   const client = clientText((payload as { client: ClientIdentity }).client);
-  log.event(name, code, { ...payload, client, ...(status === undefined ? {} : { status }) });
+  log.event(name, code, { ...payload, client, status });
 }
 
 /** The current time as ISO text, made once per millisecond. */

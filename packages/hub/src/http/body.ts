@@ -1,6 +1,7 @@
 import { type Limits, parseJson, type Timer, type World } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../errors.ts";
+import type { BodyBudget } from "../inference/body-budget.ts";
 
 interface BodyLimits {
   maxBytes: number;
@@ -14,12 +15,7 @@ interface BodyLimits {
   ahead?: ReadAheadBudget;
 }
 
-/** The memory that all bodies may take. */
-interface ReadAheadBudget {
-  hasRoomFor(bytes: number): boolean;
-  hold(bytes: number): void;
-  release(bytes: number): void;
-}
+type ReadAheadBudget = Pick<BodyBudget, "hasRoomFor" | "hold" | "release">;
 
 export function inferenceBodyLimits(limits: Limits): BodyLimits {
   const { inferenceBodyBytes: maxBytes, bodyIdleMs: idleMs, bodyReadMs: totalMs } = limits;

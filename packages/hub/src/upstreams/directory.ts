@@ -11,7 +11,7 @@ import type { DirectPath, Participant, Registrant, Registration } from "../domai
 import type { DirectReport } from "../domain/path-reports.ts";
 import type { Upstream } from "../inference/upstream.ts";
 import { EndpointWatch } from "./direct/endpoint-watch.ts";
-import { DirectUpstream, ModelServers } from "./direct/model-servers.ts";
+import { directUpstream, ModelServers } from "./direct/model-servers.ts";
 import {
   addressProblem,
   DIAL_RIGHTS,
@@ -21,7 +21,7 @@ import {
   type MachineAddresses,
 } from "./direct/policy.ts";
 import type { TunnelRegistry } from "./tunnel/registry.ts";
-import { TunnelUpstream } from "./tunnel/upstream.ts";
+import { tunnelUpstream } from "./tunnel/upstream.ts";
 
 interface UpstreamDirectoryOptions {
   tunnels: TunnelRegistry;
@@ -107,9 +107,9 @@ export class UpstreamDirectory {
     if (participant.paths.tunnel.kind === "interrupted") return undefined;
     const session = this.#options.tunnels.sessionOf(participant);
     if (session !== undefined)
-      return new TunnelUpstream(session, participant, this.#headersOf(participant));
+      return tunnelUpstream(session, participant, this.#headersOf(participant));
     if (participant.paths.direct.kind === "refused") return undefined;
-    return new DirectUpstream(this.#servers.serverOf(participant), this.#headersOf(participant));
+    return directUpstream(this.#servers.serverOf(participant), this.#headersOf(participant));
   }
 
   /** Whether the hub may call an endpoint itself, judged by what can be judged before dialling. */

@@ -7,12 +7,7 @@ import {
 } from "@roomhub/provider";
 import type { Participant } from "../../domain/participant.ts";
 import type { DirectReport } from "../../domain/path-reports.ts";
-import type {
-  ResponseSink,
-  Upstream,
-  UpstreamCall,
-  UpstreamRequest,
-} from "../../inference/upstream.ts";
+import type { Upstream } from "../../inference/upstream.ts";
 
 interface ModelServersOptions {
   /** the client whose sockets may go where this participant's endpoint leads */
@@ -111,27 +106,24 @@ export class ModelServers {
 }
 
 /** Requests the hub sends to a participant's endpoint itself. */
-export class DirectUpstream implements Upstream {
-  readonly #server: ModelServer;
-  readonly #authHeaders: Readonly<Record<string, string>>;
-
-  constructor(server: ModelServer, authHeaders: Readonly<Record<string, string>>) {
-    this.#server = server;
-    this.#authHeaders = authHeaders;
-  }
-
-  open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall {
-    const { method, path, body, bodyBytes, sender } = request;
-    return this.#server.call(
-      {
-        ...{ method, path, headers: { ...request.headers, ...this.#authHeaders } },
-        body: method === "POST" ? body : undefined,
-        bodyBytes,
-        client: `${sender.address} ${sender.client.id}`,
-      },
-      sink,
-    );
-  }
+export function directUpstream(
+  server: ModelServer,
+  authHeaders: Readonly<Record<string, string>>,
+): Upstream {
+  return {
+    open(request, sink) {
+      const { method, path, body, bodyBytes, sender } = request;
+      return server.call(
+        {
+          ...{ method, path, headers: { ...request.headers, ...authHeaders } },
+          body: method === "POST" ? body : undefined,
+          bodyBytes,
+          client: `${sender.address} ${sender.client.id}`,
+        },
+        sink,
+      );
+    },
+  };
 }
 
 /** Notes on the side whether the endpoint responds at all. */

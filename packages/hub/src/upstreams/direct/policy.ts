@@ -16,15 +16,8 @@ export function dialRightOf(
 ): DialRight {
   if (registrant.computer !== undefined) return "elsewhere";
   if (registrant.hasOrigin || registrant.address === undefined) return "public";
-  switch (classifyAddress(registrant.address)) {
-    case "loopback":
-      return "loopback";
-    case "private":
-      return "private";
-    case "public":
-    case "refused":
-      return "public";
-  }
+  const from = classifyAddress(registrant.address);
+  return from === "refused" ? "public" : from;
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { World } from "@roomhub/protocol";
-import { timingSafeEqual } from "node:crypto";
 import {
   CLOSE_CODES,
   type RequesterSession,
   type ResumeDecision,
   type ResumeOffer,
 } from "@roomhub/tunnel";
-import { digestOf, matchesToken } from "../../credentials/tokens.ts";
+import { digestOf, isSameDigest, matchesToken } from "../../credentials/tokens.ts";
 import type { Participant } from "../../domain/participant.ts";
 
 interface Ticket {
@@ -94,12 +93,10 @@ function isHolder(
   participant: Participant,
   { bootId, claim }: ResumeOffer,
 ): boolean {
-  const { tokenDigest } = participant;
   return (
     matchesToken(claim?.secret, ticket.secretDigest) &&
     ticket.bootId === bootId &&
     ticket.participant === participant &&
-    tokenDigest.length === ticket.tokenDigest.length &&
-    timingSafeEqual(tokenDigest, ticket.tokenDigest)
+    isSameDigest(participant.tokenDigest, ticket.tokenDigest)
   );
 }

@@ -8,12 +8,7 @@ import {
   type ResponseHandler,
 } from "@roomhub/tunnel";
 import type { Participant } from "../../domain/participant.ts";
-import type {
-  Upstream,
-  UpstreamCall,
-  UpstreamRequest,
-  ResponseSink,
-} from "../../inference/upstream.ts";
+import type { Upstream, UpstreamCall, ResponseSink } from "../../inference/upstream.ts";
 
 /** The error for a client when a participant resets a stream. The reason is the participant's text and may be shown. */
 const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
@@ -33,37 +28,29 @@ const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
 };
 
 /** Requests to one participant through the tunnel it keeps open. */
-export class TunnelUpstream implements Upstream {
-  readonly #session: RequesterSession;
-  readonly #participant: Participant;
-  readonly #authHeaders: Readonly<Record<string, string>>;
-
-  constructor(
-    session: RequesterSession,
-    participant: Participant,
-    authHeaders: Readonly<Record<string, string>>,
-  ) {
-    this.#session = session;
-    this.#participant = participant;
-    this.#authHeaders = authHeaders;
-  }
-
-  open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall {
-    const head = {
-      method: request.method,
-      path: request.path,
-      headers: { ...request.headers, ...this.#authHeaders },
-      protocol: request.protocol,
-      stream: request.isStream,
-      client: asClaim(request.sender.client),
-      address: request.sender.address,
-      priority: request.isBatch ? "batch" : undefined,
-      bodyBytes: request.bodyBytes,
-    };
-    const call = new TunnelCall(sink, this.#participant.id);
-    call.run(this.#session.open(head, request.body, call));
-    return call;
-  }
+export function tunnelUpstream(
+  session: RequesterSession,
+  { id }: Participant,
+  authHeaders: Readonly<Record<string, string>>,
+): Upstream {
+  return {
+    open(request, sink) {
+      const head = {
+        method: request.method,
+        path: request.path,
+        headers: { ...request.headers, ...authHeaders },
+        protocol: request.protocol,
+        stream: request.isStream,
+        client: asClaim(request.sender.client),
+        address: request.sender.address,
+        priority: request.isBatch ? "batch" : undefined,
+        bodyBytes: request.bodyBytes,
+      };
+      const call = new TunnelCall(sink, id);
+      call.run(session.open(head, request.body, call));
+      return call;
+    },
+  };
 }
 
 /** One request in a tunnel: connects the tunnel's stream with the sink of the attempt. */
