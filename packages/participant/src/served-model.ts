@@ -80,21 +80,13 @@ export class ServedModel {
 
   /** the concurrency of the model server, its loaded models, what is known of its model, and the rest of the budget */
   get capacity(): Omit<TunnelStatus, "ready" | "readiness" | "reason" | "capabilities"> {
-    const budget = this.#options.budget?.report;
-    const { loadedModels: loaded } = this.server;
-    return {
-      ...this.#slots,
-      ...this.server.facts,
-      ...(loaded === undefined ? {} : { loaded }),
-      ...(budget === undefined ? {} : { budget }),
+    const { loadedModels: loaded, facts, engine } = this.server;
+    const slots = {
+      limit: engine?.slots,
+      limitFrom: engine && "engine",
+      elsewhere: engine?.elsewhere || undefined,
     };
-  }
-
-  get #slots(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere"> {
-    const { engine } = this.server;
-    if (engine === undefined) return {};
-    const { slots, elsewhere } = engine;
-    return { limit: slots, limitFrom: "engine", ...(elsewhere === 0 ? {} : { elsewhere }) };
+    return { ...slots, ...facts, loaded, budget: this.#options.budget?.report };
   }
 
   start(): void {

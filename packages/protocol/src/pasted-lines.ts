@@ -32,7 +32,7 @@ export function pastedHub(
 ): PastedHub {
   const isShared = !isForOthers(hubUrl) && url !== undefined && /^https?:/.test(url);
   const shared = isShared && URL.canParse(url) ? url.replace(/\/+$/, "") : hubUrl;
-  return { hubUrl: shared, isHandedOut: handout, ...(pin === undefined ? {} : { pin }) };
+  return { hubUrl: shared, isHandedOut: handout, pin };
 }
 
 /** Whether other machines can use a URL: a loopback address leads each of them to itself. */

@@ -38,5 +38,5 @@ export function createSseReader(
   onMessage: (message: SseMessage) => void,
   onRetry?: (retryMs: number) => void,
 ): SseReader {
-  return createParser({ onEvent: onMessage, ...(onRetry === undefined ? {} : { onRetry }) });
+  return createParser({ onEvent: onMessage, onRetry });
 }

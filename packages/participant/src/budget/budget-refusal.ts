@@ -18,7 +18,7 @@ export function refusalHeaders({
   return {
     "content-type": "application/json",
     "retry-after": String(retryAfterSeconds),
-    ...(tokens === undefined ? {} : rateLimitHeaders("tokens", tokens)),
+    ...(tokens && rateLimitHeaders("tokens", tokens)),
   };
 }
 
