@@ -48,7 +48,10 @@ export interface ProviderCall {
   resume(): void;
   /** Closes the socket, so that the provider stops generating. */
   cancel(): void;
-  /** @returns false when the caller should wait for `onBodyDrain`. Bytes after the call's end are dropped. */
+  /**
+   * @param chunk - may be kept: its memory does not change any more
+   * @returns false when the caller should wait for `onBodyDrain`. Bytes after the call's end are dropped.
+   */
   writeBody(chunk: Buffer): boolean;
   endBody(): void;
   /** No chunk of a streamed body is read any more. Left out where that is not known. */

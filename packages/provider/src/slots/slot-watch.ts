@@ -34,7 +34,7 @@ const firstPauseMs = 2_500;
 const maxPauseMs = 15_000;
 /** A server that is busy for longer has other clients, and will keep them. */
 const maxWatchMs = 10 * 60_000;
-const listMs = 3_000;
+const lookMs = 3_000;
 /** The hub probes every 10 s, and several participants may share a server. */
 const propsPauseMs = 60_000;
 
@@ -158,13 +158,13 @@ export class SlotWatch {
   async #countElsewhere(): Promise<number | undefined> {
     const { running } = this.#options;
     if (this.#isRouter) {
-      const found = await probeModels(this.#options, listMs);
+      const found = await probeModels(this.#options, lookMs);
       if (!this.#isLoaded(found)) return 0;
     }
     const props = await this.#readProps();
     if (props === undefined) return undefined;
     if (props.isAsleep) return 0;
-    const busy = await countBusySlots(this.#place());
+    const busy = await this.#countBusySlots();
     return busy === undefined ? undefined : Math.max(0, busy - running());
   }
 
@@ -175,16 +175,35 @@ export class SlotWatch {
     return model !== undefined && loaded?.includes(model) === true;
   }
 
-  #place(): SlotPlace {
-    const { model } = this.#options;
-    return { ...this.#options, routedModel: this.#isRouter ? model() : undefined };
-  }
-
+  /** Loads nothing and wakes nothing. @returns undefined when there was no such response. Never throws */
   async #readProps(): Promise<ServerProps | undefined> {
-    const properties = await readProps(this.#place());
+    const properties = objectIn((await this.#lookBelowRoot("/props")).body);
     if (properties === undefined) return undefined;
     this.#options.onRead(properties);
     return propsIn(properties);
+  }
+
+  /**
+   * How many slots are busy now. Wakes a server that sleeps, and keeps one awake that would: never to be done regularly.
+   *
+   * @returns undefined when there was no such response. Never throws
+   */
+  async #countBusySlots(): Promise<number | undefined> {
+    const { head, body, problem } = await this.#lookBelowRoot("/slots");
+    if (problem !== undefined || head?.status !== 200) return undefined;
+    const slots = parseJson(body.toString("utf8"));
+    if (!Array.isArray(slots)) return undefined;
+    const entries = slots as ({ is_processing?: unknown } | null)[];
+    return entries.filter((slot) => slot?.is_processing === true).length;
+  }
+
+  /** A router has a server for each model, and must not load the participant's for a look. */
+  #lookBelowRoot(path: string): Promise<QueryResult> {
+    const { baseUrl, model } = this.#options;
+    const routed = this.#isRouter ? model() : undefined;
+    const search =
+      routed === undefined ? "" : `?model=${encodeURIComponent(routed)}&autoload=false`;
+    return query(this.#options, { baseUrl: serverRoot(baseUrl), path: path + search }, lookMs);
   }
 
   #note({ slots, hasSlotList }: ServerProps, elsewhere: number): void {
@@ -210,12 +229,6 @@ export class SlotWatch {
   }
 }
 
-/** A llama-server whose slots are read. */
-export interface SlotPlace extends QueriedServer {
-  /** A router has a server for each model, and must not load this one for a look. */
-  routedModel: string | undefined;
-}
-
 /** What `GET /props` reports of one server. */
 export interface ServerProps {
   /** requests at once */
@@ -226,13 +239,7 @@ export interface ServerProps {
   isAsleep: boolean;
 }
 
-const lookMs = 3_000;
 const maxSlots = 65_536;
-
-/** Loads nothing and wakes nothing. @returns undefined when there was no such response. Never throws */
-async function readProps(place: SlotPlace): Promise<JsonObject | undefined> {
-  return objectIn((await lookBelowRoot(place, "/props")).body);
-}
 
 /** @param properties - of `GET /props` */
 function propsIn(properties: JsonObject): ServerProps | undefined {
@@ -243,27 +250,6 @@ function propsIn(properties: JsonObject): ServerProps | undefined {
     hasSlotList: properties["endpoint_slots"] === true,
     isAsleep: properties["is_sleeping"] === true,
   };
-}
-
-/**
- * How many slots are busy now. Wakes a server that sleeps, and keeps one awake that would: never to be done regularly.
- *
- * @returns undefined when there was no such response. Never throws
- */
-async function countBusySlots(place: SlotPlace): Promise<number | undefined> {
-  const { head, body, problem } = await lookBelowRoot(place, "/slots");
-  if (problem !== undefined || head?.status !== 200) return undefined;
-  const slots = parseJson(body.toString("utf8"));
-  if (!Array.isArray(slots)) return undefined;
-  const entries = slots as ({ is_processing?: unknown } | null)[];
-  return entries.filter((slot) => slot?.is_processing === true).length;
-}
-
-function lookBelowRoot(place: SlotPlace, path: string): Promise<QueryResult> {
-  const { baseUrl, routedModel } = place;
-  const search =
-    routedModel === undefined ? "" : `?model=${encodeURIComponent(routedModel)}&autoload=false`;
-  return query(place, { baseUrl: serverRoot(baseUrl), path: path + search }, lookMs);
 }
 
 /** As many as a hub sends to one participant by default, and as vLLM's own `max_num_seqs`. */

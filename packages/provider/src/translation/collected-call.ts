@@ -62,10 +62,9 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
     this.#body = [];
   }
 
-  /** Copied: the chunk may be a view into something larger. */
   writeBody(chunk: Buffer): boolean {
     if (!this.#isCollecting) return true;
-    this.#add(Buffer.from(chunk));
+    this.#add(chunk);
     if (this.isBodyTooLong) this.refuseLength();
     return true;
   }

@@ -79,6 +79,10 @@ test.each([
   expect(refusalOf(requested)).toEqual(["invalid_type", param]);
 });
 
+test("an output_config of a wrong type is reported before a top_k of one", () => {
+  expect(refusalOf({ top_k: "many", output_config: 4 })).toEqual(["invalid_type", "output_config"]);
+});
+
 test("what is no JSON object is refused", () => {
   for (const body of ["", "[]", "{", '"text"']) {
     expect(() => translateMessages(Buffer.from(body), undefined)).toThrow(UntranslatableError);
