@@ -277,11 +277,15 @@ describe.each(PATHS)("whisper.cpp, over %s", (path) => {
     },
   );
 
-  test.each([1_000, 2_000_000])("translates %s bytes of sound at the same path", async (length) => {
+  test.each([
+    [1_000, ""],
+    [2_000_000, "/inference"],
+  ])("translates %s bytes at the same path, with the endpoint URL%s", async (length, at) => {
     await using server = await startRecordedWhisper();
     await using hub = await startTestHub();
     const code = await hub.createRoom();
-    await using _ada = await join(path, hub, code, { model: "whisper", endpoint: server.url });
+    const endpoint = server.url + at;
+    await using _ada = await join(path, hub, code, { model: "whisper", endpoint });
     await untilListed(hub, code, "audioTranslations", "supported");
     const response = await sendSound(hub, code, "translations", {}, Buffer.alloc(length, 1));
     expect(await response.text()).toBe(whisperTranscript("translated"));

@@ -19,7 +19,9 @@ export function callWhisper(
 ): ProviderCall {
   const part = request.path === translation ? translatePart(request.headers) : none;
   const { body, bodyBytes } = request;
-  const toServer = { ...request, baseUrl: serverRoot(request.baseUrl), path: "/inference" };
+  // The URL to send forms to may have been given as the endpoint.
+  const baseUrl = serverRoot(request.baseUrl).replace(/\/inference$/, "");
+  const toServer = { ...request, baseUrl, path: "/inference" };
   if (body !== "streamed") return send({ ...toServer, body: [part, ...(body ?? [])] });
   const call = send({
     ...toServer,
