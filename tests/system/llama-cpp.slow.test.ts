@@ -5,10 +5,10 @@ import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
 import { openaiAt } from "../support/clients/openai-client.ts";
 import {
   LLAMA_MODEL,
-  type LlamaRecording,
   llamaRecording,
   startRecordedLlama,
 } from "../support/providers/recorded-llama.ts";
+import type { Recording } from "../support/providers/recording.ts";
 import { checkEvents } from "../support/documents/open-responses-rules.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until } from "../support/waiting.ts";
@@ -18,12 +18,12 @@ import { createGate, until } from "../support/waiting.ts";
 const messages = [{ role: "user", content: "hi" }];
 
 /** A gateway in front of it that does not identify itself. */
-const anonymousList: LlamaRecording = {
+const anonymousList: Recording = {
   status: 200,
   headers: { "content-type": "application/json" },
   body: Buffer.from(`{"data":[{"id":"${LLAMA_MODEL}"}]}`),
 };
-const notThere: LlamaRecording = { ...anonymousList, status: 404, body: Buffer.from("{}") };
+const notThere: Recording = { ...anonymousList, status: 404, body: Buffer.from("{}") };
 
 /** Resolves when its capabilities are known. */
 async function untilKnown(hub: TestHub, code: string): Promise<void> {
@@ -293,7 +293,7 @@ describe.each(PATHS)("the slots of llama.cpp over %s", (path) => {
 });
 
 /** Two slots, as recorded, so many of them busy. */
-function slotsWith(busy: number): LlamaRecording {
+function slotsWith(busy: number): Recording {
   const recording = llamaRecording("slots");
   const slots = JSON.parse(recording.body.toString()) as object[];
   const changed = slots.map((slot, index) => ({ ...slot, is_processing: index < busy }));

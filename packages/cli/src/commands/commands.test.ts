@@ -105,9 +105,9 @@ test("context and features are columns where something is known of them", async 
 });
 
 test("a participant without chat is listed with what it is for", async () => {
-  const unsupported = { chatCompletions: "unsupported", audioTranslations: "unsupported" } as const;
-  const capabilities = { ...unsupported, audioTranscriptions: "supported" } as const;
-  const whisper = aParticipant({ capabilities });
+  const none = { chatCompletions: "unsupported", openResponses: "unsupported" } as const;
+  const spoken = { audioTranslations: "unsupported", audioTranscriptions: "supported" } as const;
+  const whisper = aParticipant({ capabilities: { ...none, ...spoken } });
   const world = makeWorld({}, { listParticipants: async () => [whisper] });
   await world.run("participants", "ABC234");
   expect(world.stdout.text).toMatch(/ CAN +STATUS .*\n.* transcription {2}online /);

@@ -130,7 +130,7 @@ test.each<[string, object, object | undefined]>([
   },
 );
 
-const transcribes = { ...nothing, audioTranscriptions: "supported" };
+const transcribes: Record<string, string> = { ...nothing, audioTranscriptions: "supported" };
 const speaks = { ...nothing, audioSpeech: "supported" };
 
 test("models of speaches are shared for their tasks, named or not", async () => {
