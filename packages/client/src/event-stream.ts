@@ -80,6 +80,12 @@ export async function* readEvents(
   let isCallersTurn = false;
   let hasWarned = false;
   let lastEventId = sendable(options.lastEventId);
+  const callers = (callback: () => void) => {
+    // Stays set when the callback throws.
+    isCallersTurn = true;
+    callback();
+    isCallersTurn = false;
+  };
   while (!isAborted(signal)) {
     let reason = "the hub ended the stream";
     try {
@@ -89,24 +95,17 @@ export async function* readEvents(
         },
         onId: (id) => {
           lastEventId = sendable(id);
-          // Stays set when the callback throws, here and below.
-          isCallersTurn = true;
-          options.onEventId?.(id);
-          isCallersTurn = false;
+          callers(() => options.onEventId?.(id));
         },
         onInvalid: (problem) => {
           if (hasWarned) return;
           hasWarned = true;
-          isCallersTurn = true;
-          options.onInvalidEvent?.(problem);
-          isCallersTurn = false;
+          callers(() => options.onInvalidEvent?.(problem));
         },
         onOpen: () => {
           hasOpened = true;
           failures = 0;
-          isCallersTurn = true;
-          options.onOpen?.();
-          isCallersTurn = false;
+          callers(() => options.onOpen?.());
         },
       });
       if (!reconnect) return;

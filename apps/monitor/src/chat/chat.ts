@@ -38,22 +38,10 @@ export interface ChatStore {
   save: (chat: ChatState | undefined) => void;
 }
 
-export interface Chat {
-  state: () => ChatState;
-  isKept: () => boolean;
-  /** Sends a prompt to all that are chosen; nothing while answers arrive. */
-  send: (prompt: string) => void;
-  retry: (index: number) => void;
-  stop: () => void;
-  choose: (index: number, selector: string) => void;
-  compare: (selector: string) => void;
-  drop: (index: number) => void;
-  clear: () => void;
-  keep: (isKept: boolean) => void;
-}
+export type Chat = ReturnType<typeof createChat>;
 
 /** A chat of the page. Nothing of it is stored unless it is kept. */
-export function createChat(send: SendMessages, store: ChatStore, onChange: () => void): Chat {
+export function createChat(send: SendMessages, store: ChatStore, onChange: () => void) {
   const loaded = store.load();
   let isKept = loaded !== undefined;
   let state = loaded ?? emptyChat();
@@ -83,27 +71,29 @@ export function createChat(send: SendMessages, store: ChatStore, onChange: () =>
     state: () => state,
     isKept: () => isKept,
     stop,
-    send(prompt) {
+    /** Sends a prompt to all that are chosen; nothing while answers arrive. */
+    send(prompt: string): void {
       if (prompt.trim() === "" || isRunning(state)) return;
       change(withPrompt(state, prompt));
       const { id = 0, answers = [] } = state.rounds.at(-1) ?? {};
       answers.forEach((_, index) => request(id, index));
     },
-    retry(index) {
+    // Without `this`: the panel passes it on.
+    retry: (index: number): void => {
       change(withRetry(state, index));
       request(state.rounds.at(-1)?.id ?? 0, index);
     },
-    choose: (index, selector) => change(withSelector(state, index, selector)),
-    compare: (selector) => change(withMoreSelectors(state, selector)),
-    drop(index) {
+    choose: (index: number, selector: string) => change(withSelector(state, index, selector)),
+    compare: (selector: string) => change(withMoreSelectors(state, selector)),
+    drop(index: number): void {
       stop();
       change(withoutSelector(state, index));
     },
-    clear() {
+    clear(): void {
       stop();
       change({ ...state, rounds: [] });
     },
-    keep(next) {
+    keep(next: boolean): void {
       isKept = next;
       store.save(isKept ? state : undefined);
       onChange();

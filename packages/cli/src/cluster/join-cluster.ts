@@ -3,15 +3,7 @@ import { CommandError, EXIT, readable, UsageError } from "../exit-code.ts";
 import type { HubConfig } from "../hosting/hub-config.ts";
 import type { HubSettings } from "../hosting/hub-settings.ts";
 import { isWildcard, urlOf } from "../rooms/hub-address.ts";
-import type { HubOptions } from "@roomhub/hub";
 import { directoryOf, shownNatsUrl, warningsOf } from "./cluster-directory.ts";
-
-/** The cluster that a hub joins, and the words to print about it. */
-export interface JoinedCluster {
-  options: NonNullable<HubOptions["cluster"]>;
-  /** the NATS servers, without passwords */
-  servers: string[];
-}
 
 const secretBytes = 32;
 const needNats = [
@@ -32,7 +24,7 @@ export async function joinCluster(
   { settings }: HubConfig,
   host: string | undefined,
   port: number,
-): Promise<JoinedCluster | undefined> {
+) {
   const { nats, advertise, linkUrl, clusterSecretFile } = settings;
   if (nats.value === undefined) {
     const given = needNats.find((name) => settings[name].value !== undefined);
@@ -64,6 +56,7 @@ export async function joinCluster(
       ...{ directory, secret, advertiseUrl },
       linkUrl: withoutSlash(linkUrl.value),
     },
+    /** without passwords */
     servers: urls.map(shownNatsUrl),
   };
 }

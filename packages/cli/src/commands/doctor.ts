@@ -72,12 +72,6 @@ async function examine(
   const exam: Examination = {
     ...{ context, machine, hubUrl, roomCode, model, endpoint, headers, mayRequest, signal },
     isPortOpen: true,
-    health: undefined,
-    clockSkewMs: undefined,
-    room: undefined,
-    participants: undefined,
-    route: undefined,
-    events: undefined,
   };
   const onResult = (result: CheckResult) => {
     if (!isJson) context.stdout.write(checkLines(context, result));

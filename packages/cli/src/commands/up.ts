@@ -1,4 +1,4 @@
-import { inviteUrl, type Room } from "@roomhub/protocol";
+import { inviteUrl } from "@roomhub/protocol";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
@@ -6,12 +6,7 @@ import { CommandError } from "../exit-code.ts";
 import { addBudgetOptions, budgetOf, type BudgetOptionValues } from "../sharing/budget-options.ts";
 import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
 import { type HubConfig, resolveHubConfig } from "../hosting/hub-config.ts";
-import {
-  failOnCutRequests,
-  type LaunchedHub,
-  launchHub,
-  prepareHandout,
-} from "../hosting/hub-launch.ts";
+import { failOnCutRequests, launchHub, prepareHandout } from "../hosting/hub-launch.ts";
 import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
 import { credentialsProblem, type FoundServer, serverText } from "../sharing/found-server.ts";
 import { servedWords } from "../sharing/served-surfaces.ts";
@@ -46,17 +41,6 @@ interface UpOptionValues
   ownFirst?: boolean;
   monitor: boolean;
   anyModel?: boolean;
-}
-
-/** Everything `up` started. */
-interface Running {
-  launched: LaunchedHub;
-  room: Room;
-  choice: ModelChoice;
-  participantId: string;
-  isDemo: boolean;
-  /** of the page that watches the room; undefined without one */
-  watchUrl: string | undefined;
 }
 
 /** What to close, in order. */
@@ -152,7 +136,7 @@ async function startAll(
   config: HubConfig,
   values: UpOptionValues,
   { interactivity, signal, cleanup }: StartDeps,
-): Promise<Running> {
+) {
   const { closers } = cleanup;
   const password = await readPassword(context, values);
   const { endpoint, model } = values;
@@ -209,6 +193,9 @@ async function startAll(
   closers.push(() => replacing.stop());
   return { launched, room, choice: demo.choice, participantId, isDemo: true, watchUrl };
 }
+
+/** Everything `up` started. */
+type Running = Awaited<ReturnType<typeof startAll>>;
 
 /** @returns undefined when this machine has no model server to share, so that the demo is used */
 async function chooseModel(

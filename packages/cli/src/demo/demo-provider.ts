@@ -11,30 +11,11 @@ export interface DemoProviderOptions {
   wordMs?: number | undefined;
 }
 
-/** The demo model's reply; every word counts as one token. */
-interface DemoReply {
-  id: string;
-  model: string;
-  /** With their trailing spaces. */
-  words: string[];
-  /** Whether the request's token limit truncated it. */
-  isCut: boolean;
-  inputTokens: number;
-  createdSeconds: number;
-}
-
 /** One frame of a stream, as sent. */
 interface DemoFrame {
   text: string;
   /** A word is sent after a pause. */
   isWord: boolean;
-}
-
-interface DemoRequest {
-  prompt: string;
-  isStream: boolean;
-  includesUsage: boolean;
-  maxTokens: number | undefined;
 }
 
 const maxBodyBytes = 64 * 1024 * 1024;
@@ -96,7 +77,10 @@ async function stream(
   response.end();
 }
 
-function compose(world: World, request: DemoRequest): DemoReply {
+/** The demo model's reply; every word counts as one token. */
+type DemoReply = ReturnType<typeof compose>;
+
+function compose(world: World, request: Awaited<ReturnType<typeof readRequest>>) {
   const excerpt = request.prompt.replace(/\s+/g, " ").trim().slice(0, 80);
   const text = [
     "This is roomhub's built-in demo model, not a language model:",
@@ -111,7 +95,9 @@ function compose(world: World, request: DemoRequest): DemoReply {
   return {
     id: `chatcmpl_${world.randomUUID().replaceAll("-", "")}`,
     model: demoModel,
+    /** With their trailing spaces. */
     words: shown,
+    /** Whether the request's token limit truncated it. */
     isCut: shown.length < words.length,
     inputTokens: Math.max(1, request.prompt.split(/\s+/).filter((word) => word !== "").length),
     createdSeconds: Math.floor(world.wallMs() / 1000),
@@ -178,7 +164,7 @@ function finishReason(reply: DemoReply): string {
   return reply.isCut ? "length" : "stop";
 }
 
-async function readRequest(request: IncomingMessage): Promise<DemoRequest> {
+async function readRequest(request: IncomingMessage) {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {

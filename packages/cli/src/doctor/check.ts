@@ -36,13 +36,13 @@ export interface Examination {
   readonly signal: AbortSignal;
   /** false once a connection to the hub's port failed */
   isPortOpen: boolean;
-  health: HealthResponse | undefined;
+  health?: HealthResponse | undefined;
   /** how far the hub's clock is ahead of ours, ms */
-  clockSkewMs: number | undefined;
-  room: Room | undefined;
-  participants: readonly ParticipantSummary[] | undefined;
-  route: RouteExplanation | undefined;
-  events: Pick<RequestLog, "endOf" | "runningFor" | "close"> | undefined;
+  clockSkewMs?: number | undefined;
+  room?: Room | undefined;
+  participants?: readonly ParticipantSummary[] | undefined;
+  route?: RouteExplanation | undefined;
+  events?: Pick<RequestLog, "endOf" | "runningFor" | "close"> | undefined;
 }
 
 /** One step of `doctor`. */

@@ -3,24 +3,17 @@ import {
   type LimitName,
   limitProblem,
   LIMITS,
-  type Limits,
   isObject,
   type JsonObject,
 } from "@roomhub/protocol";
 import { z } from "zod";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
-import { HUB_SETTINGS, type HubSettings, SETTING_NAMES, type SettingName } from "./hub-settings.ts";
+import { HUB_SETTINGS, SETTING_NAMES, type SettingName } from "./hub-settings.ts";
 import { meantSetting, nearest } from "../terminal/nearest.ts";
 import { reasonOf } from "../terminal/text.ts";
 
 const defaultFile = "roomhub.config.json";
-
-export interface ConfigFile {
-  path: string;
-  settings: Partial<HubSettings>;
-  limits: Partial<Limits>;
-}
 
 /**
  * The config file: a JSON object with the long flags in camelCase as keys, `limits` by name, and `$schema` for editors.
@@ -28,10 +21,7 @@ export interface ConfigFile {
  * @param path - undefined for `roomhub.config.json` in the working directory, which may be missing
  * @throws UsageError for an unreadable file, or its first unknown key or wrong type
  */
-export async function readConfigFile(
-  context: CliContext,
-  path: string | undefined,
-): Promise<ConfigFile | undefined> {
+export async function readConfigFile(context: CliContext, path: string | undefined) {
   const text = await readText(context, path);
   if (text === undefined) return undefined;
   const file = path ?? defaultFile;

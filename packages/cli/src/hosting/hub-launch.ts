@@ -1,4 +1,4 @@
-import { HealthResponse, isLoopbackHost, pastedHub, type PastedHub } from "@roomhub/protocol";
+import { HealthResponse, isLoopbackHost, pastedHub } from "@roomhub/protocol";
 import type { HubOptions, LogFormat } from "@roomhub/hub";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
@@ -7,33 +7,12 @@ import { defaultPort, isWildcard, urlOf } from "../rooms/hub-address.ts";
 import { hasPrecedence, type HubConfig, isEphemeral, overriddenLimits } from "./hub-config.ts";
 import type { OpenedRoomStore, RunningHub } from "../capabilities.ts";
 import { type LaunchedTls, prepareTls } from "../tls/hub-tls.ts";
-import { joinCluster, type JoinedCluster } from "../cluster/join-cluster.ts";
+import { joinCluster } from "../cluster/join-cluster.ts";
 import { countOf, reasonOf, safe } from "../terminal/text.ts";
 import { healthOf } from "../rooms/hub-health.ts";
 
 /** A hub on this machine responds at once; a program that never responds must not delay the error. */
 const healthTimeoutMs = 1_000;
-
-/** A listening hub, and the facts to print about it. */
-export interface LaunchedHub {
-  hub: Pick<RunningHub, "watch" | "prepareHandout">;
-  close: RunningHub["close"];
-  port: number;
-  /** The URL on this machine. */
-  localUrl: string;
-  /** The URLs for other machines; empty when they cannot connect. */
-  sharedUrls: { url: string; label: string }[];
-  /** In lines to paste. */
-  pasted: PastedHub;
-  /** Whether `roomhub join` finds it on the network. */
-  isAnnounced: boolean;
-  /** Whether every new room is closed. */
-  isClosed: boolean;
-  /** Whether the operator alone creates rooms. */
-  isForOperator: boolean;
-  operatorSecret: string | undefined;
-  rooms: RoomStorage;
-}
 
 /** Where rooms are kept when the hub stops. `shared`: in NATS. `unwritable`: the state file cannot be used, and a warning said why. */
 export type RoomStorage =
@@ -52,7 +31,7 @@ export async function launchHub(
   context: CliContext,
   config: HubConfig,
   defaultLogFormat: LogFormat,
-): Promise<LaunchedHub> {
+) {
   const { settings } = config;
   const host = listenHost(context, config);
   const port = settings.port.value ?? defaultPort;
@@ -80,6 +59,7 @@ export async function launchHub(
     cluster: cluster?.options,
     adminSecret: await context.operatorSecret(cluster === undefined && isEphemeral(config)),
   };
+  const said = { handout: handout !== undefined, pin: tls?.options.pin };
   const hub = await context.createHub(options);
   try {
     const listening = await hub.listen();
@@ -95,9 +75,13 @@ export async function launchHub(
         await withdraw();
         return hub.close();
       },
+      // Its URL on this machine, and those for other machines; empty when they cannot connect.
       ...{ localUrl, sharedUrls: forOthers, port: listening.port },
-      pasted: pastedAs(forOthers[0]?.url ?? localUrl, options),
+      /** In lines to paste. */
+      pasted: pastedHub(forOthers[0]?.url ?? localUrl, said),
+      /** Whether `roomhub join` finds it on the network. */
       isAnnounced: announcement,
+      // Whether every new room is closed, and whether the operator alone creates rooms.
       ...{ isClosed: options.closed === true, operatorSecret: options.adminSecret },
       isForOperator: options.create === "host",
       rooms: roomStorage(opened, cluster),
@@ -107,6 +91,9 @@ export async function launchHub(
     throw await explainListenFailure(context, error, port, host);
   }
 }
+
+/** A listening hub, and the facts to print about it. */
+export type LaunchedHub = Awaited<ReturnType<typeof launchHub>>;
 
 /**
  * This machine's address is no name of an authority's certificate: this process knows its hub by the key.
@@ -126,24 +113,15 @@ function followKey(
   return tls.follow(hub, require);
 }
 
-function pastedAs(hubUrl: string, { handout, tls }: HubOptions): PastedHub {
-  return pastedHub(hubUrl, { handout: handout !== undefined, pin: tls?.pin });
-}
-
-async function openStore(
-  context: CliContext,
-  config: HubConfig,
-  port: number,
-): Promise<OpenedRoomStore | undefined> {
+async function openStore(context: CliContext, config: HubConfig, port: number) {
   if (isEphemeral(config)) return undefined;
-  return context.openRoomStore(config.settings.stateFile.value, port, (warning) => {
-    context.stderr.write(`${warning}\n`);
-  });
+  const warn = (warning: string) => context.stderr.write(`${warning}\n`);
+  return context.openRoomStore(config.settings.stateFile.value, port, warn);
 }
 
 function roomStorage(
   opened: OpenedRoomStore | undefined,
-  cluster: JoinedCluster | undefined,
+  cluster: { servers: string[] } | undefined,
 ): RoomStorage {
   if (cluster !== undefined) return { kind: "shared", servers: cluster.servers };
   if (opened === undefined) return { kind: "forgotten" };
@@ -177,7 +155,7 @@ function sharedUrlsOf(
   { host, publicUrl }: HubOptions,
   { tls, advertisedUrl }: { tls: LaunchedTls | undefined; advertisedUrl: string | undefined },
   port: number,
-): LaunchedHub["sharedUrls"] {
+): { url: string; label: string }[] {
   const givenUrl = publicUrl ?? advertisedUrl;
   if (givenUrl !== undefined) {
     const label = publicUrl === undefined ? "advertised" : "public";

@@ -17,19 +17,9 @@ export interface Row {
  * Rate-limited rows, such as requests: at most 20 a second, and one row that counts the rest. Rows of one turn of the event
  * loop are written together, so the cost stays bounded under load.
  */
-export interface RowFeed {
-  row(row: Row): void;
-  /** Whether a row added now is shown. */
-  hasRoom(): boolean;
-  /** A line that is never left out, written after pending rows. */
-  line(text: string): void;
-  /** Writes pending rows, before output elsewhere. */
-  flush(): void;
-  /** Writes pending rows, and how many were left out. */
-  close(): void;
-}
+export type RowFeed = ReturnType<typeof createRowFeed>;
 
-export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed {
+export function createRowFeed(context: CliContext, terminal: Terminal) {
   const colors = colorsFor(context, terminal);
   let pending = "";
   let shown = 0;
@@ -60,8 +50,9 @@ export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed 
   const hasRoom = () => shown < mostPerSecond;
 
   return {
+    /** Whether a row added now is shown. */
     hasRoom,
-    row({ render, isFailed }) {
+    row({ render, isFailed }: Row): void {
       second ??= world.setTimeout(endSecond, secondMs);
       if (hasRoom()) {
         shown++;
@@ -71,12 +62,15 @@ export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed 
       more++;
       if (isFailed) failed++;
     },
-    line(text) {
+    /** A line that is never left out, written after pending rows. */
+    line(text: string): void {
       pending += `${text}\n`;
       flush();
     },
+    /** Writes pending rows, before output elsewhere. */
     flush,
-    close() {
+    /** Writes pending rows, and how many were left out. */
+    close(): void {
       endSecond();
       flush();
     },
