@@ -1,12 +1,6 @@
 import { clockTime, duration, safe } from "../terminal/text.ts";
 import type { BatchProgress } from "./run/run-batch.ts";
 
-interface Sample {
-  atMs: number;
-  finished: number;
-  outputTokens: number;
-}
-
 /** Rates are those of so long. */
 const rateMs = 300_000;
 const sampleMs = 5_000;
@@ -14,7 +8,7 @@ const shownParticipants = 4;
 
 /** How a batch gets on, in a line for people. */
 export class ProgressText {
-  readonly #samples: Sample[] = [];
+  readonly #samples: { atMs: number; finished: number; outputTokens: number }[] = [];
 
   /**
    * `1,200/10,000 (12 %), 3 errors, 8 running, 412 tokens/s, ana 60 % bob 40 %, done at 03:12:40`

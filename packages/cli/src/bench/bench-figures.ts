@@ -72,7 +72,10 @@ function factsOf(result: ParticipantResult): Map<string, number | string | null>
   return new Map<string, number | string | null>([
     ["model", result.model],
     ["context", result.context],
-    ...result.firstToken.map(({ promptBytes, ms }) => firstTokenFact(promptBytes, ms)),
+    ...result.firstToken.map(({ promptBytes, ms }): [string, number] => [
+      `ms to the first token of ${promptBytes / 1024} KB`,
+      ms,
+    ]),
     ["prompt tokens/s", result.promptTokensPerSecond],
     ...result.generation.map(({ requests, tokensPerSecond }): [string, number | null] => [
       `output tokens/s at ${requests}`,
@@ -81,10 +84,6 @@ function factsOf(result: ParticipantResult): Map<string, number | string | null>
     ...Object.entries(result.canaries),
     ["errors", result.errors.length],
   ]);
-}
-
-function firstTokenFact(promptBytes: number, ms: number): [string, number] {
-  return [`ms to the first token of ${promptBytes / 1024} KB`, ms];
 }
 
 function isSame(from: Change["from"], to: Change["to"]): boolean {

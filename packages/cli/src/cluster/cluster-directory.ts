@@ -4,22 +4,16 @@ import { readable, UsageError } from "../exit-code.ts";
 import type { HubConfig } from "../hosting/hub-config.ts";
 import { safe } from "../terminal/text.ts";
 
-interface DirectoryUse {
-  /** shown by the NATS server */
-  name: string;
-  /** of buckets that do not exist yet */
-  storage: "file" | "memory";
-}
-
 /**
  * The directory of the cluster that these settings name; not connected yet.
  *
+ * @param use - `name` is shown by the NATS server, `storage` is of buckets that do not exist yet
  * @throws UsageError for URLs that are none, and for a file that cannot be read
  */
 export async function directoryOf(
   context: CliContext,
   { nats, natsCreds, natsCa, natsCert, natsKey }: HubConfig["settings"],
-  use: DirectoryUse,
+  use: { name: string; storage: "file" | "memory" },
 ): Promise<ClusterDirectory> {
   const { value: urls = [], from } = nats;
   checkNatsUrls(urls);

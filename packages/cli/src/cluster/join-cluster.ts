@@ -48,9 +48,10 @@ export async function joinCluster(
     storage: settings.ephemeral.value === true ? "memory" : "file",
     name: `roomhub ${advertise.value ?? urlOf(host ?? "127.0.0.1", port)}`,
   });
-  const advertiseUrl = withoutSlash(
-    advertise.value ?? listenUrl(host, port, settings.tlsOnly.value),
-  );
+  // Unknown until it listens, when the system chooses the port.
+  const listenUrl =
+    port === 0 ? undefined : urlOf(host ?? "127.0.0.1", port, settings.tlsOnly.value);
+  const advertiseUrl = withoutSlash(advertise.value ?? listenUrl);
   return {
     options: {
       ...{ directory, secret, advertiseUrl },
@@ -63,15 +64,6 @@ export async function joinCluster(
 
 function withoutSlash(url: string | undefined): string | undefined {
   return url?.replace(/\/+$/, "");
-}
-
-/** Unknown until it listens, when the system chooses the port. */
-function listenUrl(
-  host: string | undefined,
-  port: number,
-  isTls: boolean | undefined,
-): string | undefined {
-  return port === 0 ? undefined : urlOf(host ?? "127.0.0.1", port, isTls);
 }
 
 async function readSecret(

@@ -8,12 +8,6 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { portOf } from "../rooms/hub-address.ts";
 import { pinOf } from "../tls/hub-tls.ts";
 
-/** A server's response to a handshake. */
-interface HandshakeResponse {
-  status: number;
-  body: string;
-}
-
 /** What a server shows in a TLS handshake, whether its certificate is trusted or not. */
 export interface TlsFacts {
   /** like `TLSv1.3` */
@@ -29,41 +23,28 @@ export interface TlsFacts {
   problem: string | undefined;
 }
 
-/** What the checks need from the machine they run on, besides the command's context. */
-export interface Machine {
-  /** like `24.11.0` */
-  nodeVersion: string;
-  /** the oldest supported version, like `22.21` */
-  neededNode: string;
-  /** Opens a connection and closes it. @returns the address that was reached. @throws Error with a `code` */
-  reach(host: string, port: number, signal: AbortSignal): Promise<string>;
-  /** A TLS handshake at the URL's port, whatever its scheme. @returns undefined when there is no TLS */
-  tls(url: URL, signal: AbortSignal): Promise<TlsFacts | undefined>;
-  /** The proxy an agent would use for this URL; undefined for none. */
-  proxyFor(url: URL): Promise<string | undefined>;
-  /**
-   * Sends an agent's WebSocket handshake without a token, through the proxy that applies, and returns any response.
-   *
-   * @param pin - of the key that the hub must prove to have; undefined for one that authorities vouch for
-   */
-  handshake(url: URL, pin: string | undefined, signal: AbortSignal): Promise<HandshakeResponse>;
-}
-
 const maxBodyBytes = 64 * 1024;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export function thisMachine(env: Environment): Machine {
+/** What the checks need from the machine they run on, besides the command's context. */
+export type Machine = ReturnType<typeof thisMachine>;
+
+export function thisMachine(env: Environment) {
   return {
+    /** like `24.11.0` */
     nodeVersion: process.versions.node,
+    /** the oldest supported version, like `22.21` */
     neededNode: neededNode(),
     reach,
     tls,
-    async proxyFor(url) {
+    /** The proxy an agent would use for this URL; undefined for none. */
+    proxyFor: async (url: URL): Promise<string | undefined> => {
       const { proxyUrlFor } = await import("@roomhub/participant");
       return proxyUrlFor(url, env);
     },
-    handshake: (url, pin, signal) => handshake(url, pin, env, signal),
+    handshake: (url: URL, pin: string | undefined, signal: AbortSignal) =>
+      handshake(url, pin, env, signal),
   };
 }
 
@@ -73,6 +54,7 @@ function neededNode(): string {
   return engines.node.replace(/^\D+/, "");
 }
 
+/** Opens a connection and closes it. @returns the address that was reached. @throws Error with a `code` */
 function reach(host: string, port: number, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, signal });
@@ -84,6 +66,7 @@ function reach(host: string, port: number, signal: AbortSignal): Promise<string>
   });
 }
 
+/** A TLS handshake at the URL's port, whatever its scheme. @returns undefined when there is no TLS */
 function tls(url: URL, signal: AbortSignal): Promise<TlsFacts | undefined> {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const name = isIP(host) === 0 ? { servername: host } : {};
@@ -122,12 +105,18 @@ function factsOf(socket: TLSSocket, certificate: X509Certificate): TlsFacts {
   };
 }
 
+/**
+ * Sends an agent's WebSocket handshake without a token, through the proxy that applies.
+ *
+ * @param pin - of the key that the hub must prove to have; undefined for one that authorities vouch for
+ * @returns any response
+ */
 async function handshake(
   url: URL,
   pin: string | undefined,
   env: Environment,
   signal: AbortSignal,
-): Promise<HandshakeResponse> {
+): Promise<{ status: number; body: string }> {
   const { dialAgentFor } = await import("@roomhub/participant");
   const agent = dialAgentFor(url, env, pin);
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;

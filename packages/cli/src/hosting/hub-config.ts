@@ -38,7 +38,7 @@ export async function resolveHubConfig(
   const file = await readConfigFile(context, path);
   return {
     settings: layered(SETTING_NAMES, [
-      fallbacks(),
+      Object.fromEntries(SETTING_NAMES.map((name) => [name, HUB_SETTINGS[name].fallback])),
       file?.settings ?? {},
       settingsFromEnv(env),
       flags,
@@ -47,7 +47,7 @@ export async function resolveHubConfig(
       Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])),
       file?.limits ?? {},
       limitsFromEnv(env),
-      limitsFromFlags(flags.limit ?? []),
+      Object.assign({}, ...(flags.limit ?? []).map(parseLimitFlag)) as Partial<Limits>,
     ]) as HubConfig["limits"],
     file: file?.path,
   };
@@ -73,14 +73,6 @@ export function isEphemeral({ settings }: Pick<HubConfig, "settings">): boolean 
   const { ephemeral, stateFile, port } = settings;
   if (stateFile.value === undefined) return ephemeral.value === true || port.value === 0;
   return ephemeral.value === true && hasPrecedence(ephemeral, stateFile);
-}
-
-function fallbacks(): Partial<HubSettings> {
-  return Object.fromEntries(SETTING_NAMES.map((name) => [name, HUB_SETTINGS[name].fallback]));
-}
-
-function limitsFromFlags(texts: readonly string[]): Partial<Limits> {
-  return Object.assign({}, ...texts.map(parseLimitFlag)) as Partial<Limits>;
 }
 
 /** @param layers - one per origin, in the same order */

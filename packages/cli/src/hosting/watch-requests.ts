@@ -86,16 +86,10 @@ function presenceText(event: HubEvent): string | undefined {
   }
 }
 
-interface Interruption {
-  sinceMs: number;
-  /** requests that wait */
-  streams: number;
-}
-
 /** Lines about interrupted participants, whose requests wait until the connection is resumed or given up. */
 class ConnectionTexts {
-  /** by participant id */
-  readonly #interruptions = new Map<string, Interruption>();
+  /** by participant id; `streams` are requests that wait */
+  readonly #interruptions = new Map<string, { sinceMs: number; streams: number }>();
 
   /** @returns undefined for any other event */
   textOf(event: HubEvent): string | undefined {

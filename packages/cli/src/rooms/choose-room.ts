@@ -170,7 +170,8 @@ async function chooseAmong(
   if (first !== undefined && rooms.length === 1) return inviteTo(first);
   if (!canAsk) throw severalRooms(context, rooms, (url) => `${command} ${url}`);
   // Enter picks the first choice, which should not be a leftover empty room.
-  const emptyLast = rooms.toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)));
+  const isEmpty = ({ room }: FoundRoom) => Number(room.participantCount === 0);
+  const emptyLast = rooms.toSorted((one, other) => isEmpty(one) - isEmpty(other));
   const choices = emptyLast.map((found) => ({
     value: found,
     label: `${safe(found.room.name)} (${safe(found.room.code)})`,
@@ -258,10 +259,6 @@ function linesFor(
 export function sizeOf({ participantCount, passwordProtected, closed }: Room): string {
   const count = countOf(participantCount, "participant");
   return `${count}${passwordProtected ? ", join password" : ""}${closed === true ? ", closed" : ""}`;
-}
-
-function isEmpty({ room }: FoundRoom): boolean {
-  return room.participantCount === 0;
 }
 
 function inviteTo({ hubUrl, room }: FoundRoom): Invite {

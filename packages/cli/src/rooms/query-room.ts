@@ -5,21 +5,12 @@ import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { connectedIds } from "../sharing/participant-name.ts";
 
-/** What `join` needs to know about a room. */
-export interface RoomFacts {
-  /** undefined when the hub cannot be queried */
-  name: string | undefined;
-  password: string | undefined;
-  /** ids of connected participants */
-  connected: ReadonlySet<string>;
-  isOpen: boolean;
-}
-
 /**
  * Queries the room before anything starts, so that a mistyped code or URL ends the command instead of being retried
  * forever. Behind a corporate proxy only the agent gets through, so the check is left to it.
  *
  * @param password - undefined when none was given; prompted for when the room has one and a terminal is attached
+ * @returns what `join` needs to know; `name` is undefined when the hub cannot be queried, `connected` are ids
  * @throws CommandError with the next step
  */
 export async function queryRoom(
@@ -27,7 +18,7 @@ export async function queryRoom(
   invite: Invite,
   password: string | undefined,
   interactivity: Interactivity,
-): Promise<RoomFacts> {
+) {
   const client = context.createClient(invite.hubUrl);
   // Either lets a participant into a closed room.
   if (password !== undefined) context.roomKeys.stopAsking();

@@ -81,7 +81,10 @@ async function unitOf(
     // Paths in a config file may be relative to the folder in which the command is run.
     folder: configFile === undefined ? homeFolder : currentFolder,
   };
-  checkCharacters(unit);
+  // No service manager can represent them everywhere in a unit.
+  if (unit.commandLine.some((word) => /\p{Cc}/u.test(word))) {
+    throw new UsageError("The command line of a service cannot contain control characters");
+  }
   return {
     unit,
     variables: { ...ownVariables(context, absolute), ...kept.variables },
@@ -102,13 +105,6 @@ function ownVariables(
       return [[name, pathVariables.has(name) ? absolute(value) : value]];
     }),
   );
-}
-
-/** @throws UsageError for control characters, which no service manager can represent everywhere in a unit */
-function checkCharacters({ commandLine }: ServiceUnit): void {
-  if (commandLine.some((word) => /\p{Cc}/u.test(word))) {
-    throw new UsageError("The command line of a service cannot contain control characters");
-  }
 }
 
 function summary(

@@ -179,12 +179,7 @@ export function offerableModels(models: readonly string[]): readonly string[] {
   return chatting.length > 0 ? chatting : models;
 }
 
-interface DefaultEndpoint {
-  name: string;
-  endpoint: string;
-}
-
-function defaultEndpoints({ env }: CliContext): DefaultEndpoint[] {
+function defaultEndpoints({ env }: CliContext) {
   const moved = ollamaEndpoint(env["OLLAMA_HOST"]);
   return defaultServers.map(({ name, port }) => ({
     name,

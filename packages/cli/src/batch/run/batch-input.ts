@@ -42,14 +42,6 @@ type ProblemCode =
   | "streaming_unsupported"
   | "duplicate_custom_id";
 
-export interface CheckedInput {
-  /** the caller closes it; undefined when there is a problem */
-  input: BatchInput | undefined;
-  /** the first ones; empty for an input that can be sent */
-  problems: LineProblem[];
-  problemCount: number;
-}
-
 export interface CheckOptions {
   /** problems to keep; default 10 */
   maxProblems?: number | undefined;
@@ -64,12 +56,10 @@ export interface CheckOptions {
  * Reads a file of requests in OpenAI's batch format, and checks every line: JSON, a `custom_id` that no other line has,
  * `POST`, one url for all that is a surface, a body that does not stream. Keeps some 25 bytes of memory for each line.
  *
+ * @returns the input, which the caller closes, or the first problems
  * @throws NodeJS.ErrnoException when the file cannot be read, the signal's reason
  */
-export async function checkInput(
-  path: string,
-  { signal, ...options }: CheckOptions = {},
-): Promise<CheckedInput> {
+export async function checkInput(path: string, { signal, ...options }: CheckOptions = {}) {
   const file = await open(path, "r");
   try {
     const check = new InputCheck(file, options);
@@ -286,7 +276,7 @@ class InputCheck {
     this.#index.add(offset + skipped, bytes.length - skipped, this.#numberOfModel(value));
   }
 
-  end(): CheckedInput {
+  end() {
     if (this.#line === 0 || (this.#index.count === 0 && this.#problemCount === 0)) {
       this.#line = 1;
       this.#note(["empty_file", "is missing: the file has no requests"]);

@@ -13,11 +13,6 @@ const longestRetryAfterMs = 600_000;
 const firstDelayMs = 2_000;
 const longestDelayMs = 300_000;
 
-interface LostRequest {
-  number: number;
-  dueMs: number;
-}
-
 export interface LaneOptions {
   /** undefined: as many as the room takes */
   fixedWindow: number | undefined;
@@ -46,7 +41,7 @@ export class Lane {
   #resumesAtMs = 0;
   /** refused, to be sent before others */
   readonly #refused: number[] = [];
-  readonly #lost: LostRequest[] = [];
+  readonly #lost: { number: number; dueMs: number }[] = [];
   readonly #attempts = new Map<number, number>();
 
   constructor(options: LaneOptions) {

@@ -66,16 +66,13 @@ function retryAfterMs(headers: Headers): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
-/** What the hub and the model server say about a request. */
-export interface ResultFacts {
-  /** for which the request waited at the room; undefined when no participant was called */
-  queueMs: number | undefined;
-  participantId: string | undefined;
-  /** 0 when the model server reports none */
-  outputTokens: number;
-}
-
-export function factsOf(result: SendResult): ResultFacts {
+/**
+ * What the hub and the model server say about a request.
+ *
+ * @returns `queueMs`: for which it waited at the room, undefined when no participant was called; `outputTokens`: 0 when the
+ * model server reports none
+ */
+export function factsOf(result: SendResult) {
   if (result.kind !== "response") {
     return { queueMs: undefined, participantId: undefined, outputTokens: 0 };
   }
