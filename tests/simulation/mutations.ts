@@ -175,4 +175,10 @@ export const mutations: readonly Mutation[] = [
     after:
       "participant.specs = { token: token.reveal() };\n  addParticipant(context, room, participant, request.authHeaders ?? {});",
   },
+  {
+    name: "an agent gives a piece of a form back before its socket has sent it",
+    file: "packages/participant/src/served-request.ts",
+    before: "if (call.isBodyTaken === true) giveBack(own);",
+    after: "giveBack(own);",
+  },
 ];

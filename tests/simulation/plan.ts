@@ -16,6 +16,8 @@ export interface PlannedRequest {
   tokenBytes: number;
   /** of the request's text, at least */
   promptBytes: number;
+  /** The text is the file of a form, which comes in pieces. */
+  isForm: boolean;
   /** the client leaves so long after it has sent the request; undefined: it stays */
   leavesAfterMs: number | undefined;
   /** It is of a batch: it has the last turn, and its client leaves after a while. */
@@ -128,6 +130,7 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
         gapMs: below(oneOf([2, 50, 400])),
         tokenBytes: 0,
         promptBytes: 0,
+        isForm: false,
         leavesAfterMs: random() < 0.15 ? below(bounds.leavesWithinMs) : undefined,
         isBatch: false,
       };
@@ -313,6 +316,14 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
   if (random() < 0.3) {
     for (const request of requests) {
       if (random() < 0.5) request.promptBytes = below(oneOf([20_000, 200_000]));
+    }
+  }
+  // Others are forms, which are sent on while they come.
+  if (random() < 0.15) {
+    for (const request of requests) {
+      if (random() < 0.5) continue;
+      [request.isForm, request.isStream] = [true, false];
+      request.promptBytes = below(oneOf([20_000, 200_000, 2_000_000]));
     }
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));

@@ -86,22 +86,31 @@ export class ScriptedServer {
         data: [{ id: this.#model, object: "model" }],
       });
     }
-    if (request.url !== "/v1/chat/completions")
+    const isForm = request.url === "/v1/audio/transcriptions";
+    if (!isForm && request.url !== "/v1/chat/completions")
       return sendJson(response, 404, { error: { message: "no such path" } });
     if (this.mood === "overloaded")
       return sendJson(response, 503, { error: { message: "too many requests" } });
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", () => this.#generate(Buffer.concat(parts).toString(), response));
+    request.on("end", () => {
+      const body = Buffer.concat(parts).toString();
+      if (isForm) return this.#generate(fileOf(body), "transcription", response);
+      const { messages, stream } = JSON.parse(body) as ChatRequest;
+      const [message] = messages ?? [];
+      // An agent finds out with an empty request which paths there are.
+      if (message === undefined)
+        return sendJson(response, 400, { error: { message: "no messages" } });
+      this.#generate(message.content, stream === true ? "stream" : "completion", response);
+    });
   }
 
-  #generate(body: string, response: ServerResponse): void {
-    const { messages, stream } = JSON.parse(body) as ChatRequest;
-    const [message] = messages ?? [];
-    // An agent finds out with an empty request which paths there are.
-    if (message === undefined)
-      return sendJson(response, 400, { error: { message: "no messages" } });
-    const { content: prompt } = message;
+  #generate(
+    prompt: string,
+    form: "stream" | "completion" | "transcription",
+    response: ServerResponse,
+  ): void {
+    const isStream = form === "stream";
     const [line = ""] = prompt.split("\n", 1);
     const script = JSON.parse(line) as Script;
     const generation: Generation = {
@@ -132,19 +141,25 @@ export class ScriptedServer {
         return;
       }
       if (index < script.tokens) {
-        if (stream === true)
-          response.write(chunkOf(script.tag, this.#model, wordOf(script, index)));
+        if (isStream) response.write(chunkOf(script.tag, this.#model, wordOf(script, index)));
         index++;
         timer = setTimeout(next, script.gapMs);
         return;
       }
       end("complete");
-      if (stream === true) response.end(lastChunkOf(script.tag, this.#model));
+      if (isStream) response.end(lastChunkOf(script.tag, this.#model));
+      else if (form === "transcription") sendJson(response, 200, { text: textOf(script) });
       else sendJson(response, 200, completionOf(script, this.#model));
     };
-    if (stream === true) response.writeHead(200, { "content-type": "text/event-stream" });
+    if (isStream) response.writeHead(200, { "content-type": "text/event-stream" });
     timer = setTimeout(next, script.gapMs);
   }
+}
+
+/** The content of its last part. */
+function fileOf(form: string): string {
+  const end = form.lastIndexOf("\r\n--");
+  return form.slice(form.lastIndexOf("\r\n\r\n", end) + 4, end);
 }
 
 function chunkOf(id: string, model: string, content: string): string {

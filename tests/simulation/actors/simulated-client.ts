@@ -1,4 +1,4 @@
-import { request } from "node:http";
+import { type ClientRequest, request } from "node:http";
 import type { PlannedRequest } from "../plan.ts";
 import { promptOf } from "./scripted-server.ts";
 
@@ -25,7 +25,7 @@ export function sendPlanned(
   at: { host: string; port: number; room: string },
   nowMs: () => number,
 ): Outcome {
-  const { tag, isStream, selector: model, leavesAfterMs } = planned;
+  const { tag, isStream, isForm, leavesAfterMs } = planned;
   const priority = planned.isBatch ? { "x-roomhub-priority": "batch" } : {};
   const outcome: Outcome = {
     ...{ tag, isStream, end: "open", status: undefined, requestId: undefined, code: undefined },
@@ -36,13 +36,14 @@ export function sendPlanned(
     outcome.end = end;
     outcome.endedMs = nowMs();
   };
-  const messages = [{ role: "user", content: promptOf(planned, planned.promptBytes) }];
-  const body = JSON.stringify({ model, messages, stream: isStream });
+  const { type, path, body } = bodyOf(planned);
   const sent = request({
     ...{ host: at.host, port: at.port, method: "POST", agent: false },
-    path: `/rooms/${at.room}/v1/chat/completions`,
+    path: `/rooms/${at.room}/v1/${path}`,
     headers: {
-      ...{ "content-type": "application/json", "content-length": Buffer.byteLength(body) },
+      "content-type": type,
+      // A form may come without it, in chunks.
+      ...(isForm && body.length % 2 === 0 ? {} : { "content-length": body.length }),
       ...priority,
     },
   });
@@ -66,7 +67,8 @@ export function sendPlanned(
       else finish(isWhole ? "complete" : "cut");
     });
   });
-  sent.end(body);
+  if (isForm) sendSlowly(sent, body);
+  else sent.end(body);
   if (leavesAfterMs !== undefined) {
     setTimeout(() => {
       finish("left");
@@ -76,7 +78,42 @@ export function sendPlanned(
   return outcome;
 }
 
+/** What is sent where. */
+function bodyOf(planned: PlannedRequest): { type: string; path: string; body: Buffer } {
+  const { selector: model, isStream, isForm, promptBytes } = planned;
+  const prompt = promptOf(planned, promptBytes);
+  if (!isForm) {
+    const messages = [{ role: "user", content: prompt }];
+    const body = Buffer.from(JSON.stringify({ model, messages, stream: isStream }));
+    return { type: "application/json", path: "chat/completions", body };
+  }
+  const part = (name: string, text: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`;
+  const body = Buffer.from(`${part("model", model)}${part("file", prompt)}--${boundary}--\r\n`);
+  const type = `multipart/form-data; boundary=${boundary}`;
+  return { type, path: "audio/transcriptions", body };
+}
+
+const boundary = "simulated";
+const pieces = 5;
+const pieceMs = 30;
+
+function sendSlowly(sent: ClientRequest, body: Buffer): void {
+  const size = Math.ceil(body.length / pieces);
+  let at = 0;
+  const next = (): void => {
+    if (sent.destroyed) return;
+    const piece = body.subarray(at, (at += size));
+    if (at >= body.length) return void sent.end(piece);
+    sent.write(piece);
+    setTimeout(next, pieceMs);
+  };
+  next();
+}
+
 interface Frame {
+  /** of a transcription */
+  text?: string;
   choices?: { delta?: { content?: string }; message?: { content?: string } }[];
   error?: { code?: string };
 }
@@ -86,7 +123,7 @@ function readInto(outcome: Outcome, bytes: string): void {
   for (const text of frames) {
     const frame = parse(text);
     const [choice] = frame?.choices ?? [];
-    outcome.text += choice?.delta?.content ?? choice?.message?.content ?? "";
+    outcome.text += choice?.delta?.content ?? choice?.message?.content ?? frame?.text ?? "";
     if (frame?.error !== undefined) outcome.code = frame.error.code ?? "unnamed";
   }
 }

@@ -35,13 +35,18 @@ export function silenceIsNoticed({ plan, agents, outcomes, watchers }: History):
   ];
 }
 
+/** A longer form is not kept for another participant. Contract §4, "Forms". */
+const maxKeptBytes = 1024 * 1024;
+
 /** Where an agent ends before a response has begun, another agent that may serve the request does. Contract §3, "Retry". */
 export function anotherServes({ plan, outcomes }: History): string[] {
   const fault = onlyFaultOf(plan.faults);
   if (fault?.kind !== "kill" || plan.hubs.includes(fault.machine)) return [];
   const others = plan.agents.filter(({ name }) => name !== fault.machine);
   return outcomes.flatMap(({ tag, status, end, code }) => {
-    const { selector } = plan.requests.find((request) => request.tag === tag)!;
+    const planned = plan.requests.find((request) => request.tag === tag)!;
+    const { selector, isForm, promptBytes } = planned;
+    if (isForm && promptBytes + 1_000 > maxKeptBytes) return [];
     const isOther = others.some(({ model }) => ["*", model, `model:${model}`].includes(selector));
     if (!isOther || status === 200 || end !== "error" || ofLoad.has(code ?? "")) return [];
     return [`${tag} ended with ${code ?? end}, and another agent was there`];

@@ -10,6 +10,9 @@ const drainedMs = 25_000;
 /** Longer than a request is on its way to a hub. */
 const arrivesMs = 100;
 
+/** A longer body is not sent to another hub, nor a form that still comes. Contract §4, "Forms", and §8. */
+const sentAgainBytes = 60 * 1024;
+
 /**
  * A hub that ends costs what ran at it, or over it, and nothing that is sent to another hub afterwards: that waits until the
  * room has its next home. Contract §8.
@@ -27,7 +30,7 @@ export function otherHubsGoOn({ plan, outcomes }: History): string[] {
     const { tag, end: how, code, sentMs, endedMs = sentMs } = outcome;
     const isCut = code === "hub_shutting_down" && endedMs > end.atMs + drainedMs;
     const isHit = isCut || killedMs.some((ms) => sentMs <= ms + seenMs && ms <= endedMs);
-    if (isAt(plan, outcome, end.machine) || isHit || isServed(outcome)) return [];
+    if (isAt(plan, outcome, end.machine) || isHit || isServed(plan, outcome)) return [];
     return [`${tag} ended with ${code ?? how} though its hub did not`];
   });
 }
@@ -40,7 +43,7 @@ export function stoppingLetsFinish({ plan, outcomes }: History): string[] {
   return outcomes
     .filter(({ sentMs }) => sentMs + arrivesMs < end.atMs)
     .filter(({ endedMs = untilMs }) => end.atMs < endedMs && endedMs < untilMs)
-    .filter((outcome) => !isServed(outcome))
+    .filter((outcome) => !isServed(plan, outcome))
     .map(({ tag, end: how, code }) => `${tag} ended with ${code ?? how} while a hub stopped`);
 }
 
@@ -75,6 +78,9 @@ function isAt({ hubs, requests }: Plan, { tag }: Outcome, hub: string): boolean 
   return hubs[requests.find((one) => one.tag === tag)!.hub] === hub;
 }
 
-function isServed({ end, code }: Outcome): boolean {
-  return end === "complete" || end === "left" || (code !== undefined && ofLoad.has(code));
+function isServed({ requests }: Plan, { tag, end, code }: Outcome): boolean {
+  if (end === "complete" || end === "left") return true;
+  const { isForm, promptBytes } = requests.find((one) => one.tag === tag)!;
+  const mayBeRefused = isForm || promptBytes > sentAgainBytes;
+  return code !== undefined && (ofLoad.has(code) || (mayBeRefused && code === "peer_unavailable"));
 }

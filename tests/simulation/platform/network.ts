@@ -194,8 +194,8 @@ export class Network {
   }
 
   /** What a socket had to send was not the same anymore when its system read it. */
-  noteChanged({ machine, remotePort }: SimulatedSocket, bytes: number): void {
-    this.changedMemory.push(`${bytes} bytes of ${machine.name} for port ${remotePort}`);
+  noteChanged({ machine, remotePort }: SimulatedSocket): void {
+    this.changedMemory.push(`bytes of ${machine.name} for port ${remotePort}`);
   }
 
   opened(socket: SimulatedSocket): void {
@@ -219,6 +219,10 @@ interface Lent {
   /** what they were */
   written: Buffer;
   done: Done;
+}
+
+function isGivenBack({ buffer }: Buffer): boolean {
+  return buffer instanceof ArrayBuffer && buffer.detached;
 }
 
 interface Addresses {
@@ -302,7 +306,9 @@ export class SimulatedSocket extends Duplex {
   }
 
   /** As of a system: it reads the memory of the process at once where it has room, else late. */
-  #lend(parts: readonly Buffer[], done: Done): void {
+  #lend(written: readonly Buffer[], done: Done): void {
+    const parts = written.filter((part) => !isGivenBack(part));
+    if (parts.length < written.length) this.#network.noteChanged(this);
     this.#lent = { parts, written: Buffer.concat(parts), done };
     if (this.connecting) this.#waiting.push(() => this.#takeLent());
     else if (this.#isRoomFor(this.#lent) && !this.#isLate()) this.#takeLent();
@@ -326,9 +332,8 @@ export class SimulatedSocket extends Duplex {
     if (this.#lent === undefined || this.destroyed || !this.#isRoomFor(this.#lent)) return;
     const { parts, written, done } = this.#lent;
     this.#lent = undefined;
-    // What was given back has no bytes anymore.
-    const bytes = Buffer.concat(parts.filter(({ length }) => length > 0));
-    if (!bytes.equals(written)) this.#network.noteChanged(this, written.length);
+    const bytes = Buffer.concat(parts.filter((part) => !isGivenBack(part)));
+    if (!bytes.equals(written)) this.#network.noteChanged(this);
     this.#touch();
     this.bytesWritten += bytes.length;
     this.#unreadBytes += bytes.length;
