@@ -87,13 +87,13 @@ export class Messages implements MessageSink {
     return this.#receipts.isResent;
   }
 
-  send(message: Buffer): void {
+  send(message: Buffer, isFollowed = false): void {
     // An ACK that did not fit into the message before it is alone, too.
     if (this.#log !== undefined && this.#hasSentHello && !isLoneAck(message))
       this.#log.push(message);
     this.#hasSentHello = true;
     this.#sentBytes += message.length;
-    this.#transport?.send(message);
+    this.#transport?.send(message, isFollowed);
     this.noteUnsent();
   }
 

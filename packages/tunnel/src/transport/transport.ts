@@ -22,8 +22,12 @@ export const DRAIN_NOTICE_BYTES = 1024 * 1024;
 export interface Transport {
   /** Called before anything else. A later listener takes the place of the one before. */
   listen(listener: TransportListener): void;
-  /** The transport owns the bytes until nothing is buffered. Ignored after a close. */
-  send(message: Buffer): void;
+  /**
+   * The transport owns the bytes until nothing is buffered. Ignored after a close.
+   *
+   * @param isFollowed - by another message in this turn, with which it may leave; default: no
+   */
+  send(message: Buffer, isFollowed?: boolean): void;
   ping(): void;
   /** Closes after everything sent before has been delivered. */
   close(code: number, reason: string): void;

@@ -9,6 +9,8 @@ import type { Transport, TransportListener } from "./transport.ts";
 
 /** Shared: an options object per message has a measurable cost for small messages. */
 const SEND_OPTIONS = { binary: true, compress: false, fin: true };
+/** Of messages that leave in one write: more would not be in the processor's cache any more. */
+const MAX_JOINED_BYTES = 256 * 1024;
 /** RFC 6455 §5.5: a control frame holds 125 bytes, two of which are the code. */
 const MAX_CLOSE_REASON_BYTES = 123;
 
@@ -23,6 +25,8 @@ export function wsTransport(socket: WebSocket, below?: Duplex, reading?: Reading
   socket.binaryType = "nodebuffer";
 
   let current: TransportListener | undefined;
+  /** of messages that wait for those that follow */
+  let joinedBytes = 0;
   const onSent = (): void => current?.onDrain?.();
 
   function listen(listener: TransportListener): void {
@@ -44,6 +48,18 @@ export function wsTransport(socket: WebSocket, below?: Duplex, reading?: Reading
     socket.on("error", () => {});
   }
 
+  /** A message of so many bytes leaves together with those that follow. */
+  function join(bytes: number): void {
+    if (joinedBytes === 0) below?.cork();
+    joinedBytes += bytes;
+  }
+
+  function leave(): void {
+    if (joinedBytes === 0) return;
+    joinedBytes = 0;
+    below?.uncork();
+  }
+
   function close(code: number, reason: string): void {
     socket.close(code, boundedText(reason, MAX_CLOSE_REASON_BYTES));
   }
@@ -51,10 +67,12 @@ export function wsTransport(socket: WebSocket, below?: Duplex, reading?: Reading
   return {
     listen,
     close,
-    send(message) {
-      if (socket.readyState !== WebSocket.OPEN) return;
-      if (socket.bufferedAmount <= DRAIN_NOTICE_BYTES) socket.send(message, SEND_OPTIONS);
-      else socket.send(message, SEND_OPTIONS, onSent);
+    send(message, isFollowed = false) {
+      const isOpen = socket.readyState === WebSocket.OPEN;
+      if (isOpen && isFollowed) join(message.length);
+      if (isOpen && socket.bufferedAmount <= DRAIN_NOTICE_BYTES) socket.send(message, SEND_OPTIONS);
+      else if (isOpen) socket.send(message, SEND_OPTIONS, onSent);
+      if (!isOpen || !isFollowed || joinedBytes >= MAX_JOINED_BYTES) leave();
     },
     ping() {
       if (socket.readyState === WebSocket.OPEN) socket.ping();

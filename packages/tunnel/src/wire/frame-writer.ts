@@ -21,8 +21,11 @@ const MAX_SPARE_SLABS = 32;
 
 /** Takes the messages that a writer has made. */
 export interface MessageSink {
-  /** The message is a view of the writer's slab. */
-  send(message: Buffer): void;
+  /**
+   * @param message - a view of the writer's slab
+   * @param isFollowed - by another one in this turn
+   */
+  send(message: Buffer, isFollowed: boolean): void;
   /** No message is needed any more: the slab may be written from its start. */
   readonly isClear: boolean;
   /** Body bytes have to wait until the other end has read, or acknowledged, what was sent. */
@@ -150,7 +153,7 @@ export class FrameWriter {
   /** Sends all frames now. Only when no other frame can join: the frames of a turn belong in one message. */
   flush(): void {
     this.#gather();
-    this.#sendPending();
+    this.#sendPending(false);
     this.unsentHeads = 0;
     this.#world.clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
@@ -170,7 +173,7 @@ export class FrameWriter {
   }
 
   #newSlab(neededBytes: number): void {
-    this.#sendPending();
+    this.#sendPending(true);
     this.#messageStart = 0;
     this.#end = 0;
     const bytes = Math.max(neededBytes, this.#slabBytes);
@@ -183,11 +186,11 @@ export class FrameWriter {
     this.#slabBytes = Math.min(this.#slabBytes * 2, MAX_SLAB_BYTES);
   }
 
-  #sendPending(): void {
+  #sendPending(isFollowed: boolean): void {
     if (!this.hasFrames) return;
     const message = this.slab.subarray(this.#messageStart, this.#end);
     this.#messageStart = this.#end;
-    this.#sink.send(message);
+    this.#sink.send(message, isFollowed);
   }
 }
 
