@@ -1,9 +1,18 @@
-import { afterAll } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { missingInPython, PythonProgram } from "../../support/programs/python.ts";
 import { type CompatClient, lacking, type Operations, type Present } from "../client.ts";
 import { describeClient } from "../describe-client.ts";
 
+const sdks = (["openai", "anthropic"] as const).filter((sdk) => missingInPython(sdk) === undefined);
 const running = new Map<string, PythonProgram>();
+// Before the rooms: loading an SDK may take longer than a participant without heartbeats is online.
+beforeAll(async () => {
+  for (const sdk of sdks) {
+    const program = new PythonProgram(new URL(`python-${sdk}.py`, import.meta.url));
+    running.set(sdk, program);
+    await program.call("user_says", { content: "" });
+  }
+}, 120_000);
 afterAll(() => {
   for (const program of running.values()) program.close();
 });
@@ -32,7 +41,6 @@ describeClient({
   },
 });
 
-/** @param sdk - one interpreter for each, started with its first request */
 function operations(
   sdk: "openai" | "anthropic",
   speaks: CompatClient["speaks"],
@@ -42,10 +50,8 @@ function operations(
     given: { baseUrl: string } & Record<string, unknown>,
     onTold?: (value: never) => unknown,
   ): Promise<Result> {
-    const start = () => new PythonProgram(new URL(`python-${sdk}.py`, import.meta.url));
-    const program = running.get(sdk) ?? start();
-    running.set(sdk, program);
     const { baseUrl, ...more } = given;
+    const program = running.get(sdk) as PythonProgram;
     return program.call(name, { base_url: baseUrl, ...more }, onTold);
   }
 
