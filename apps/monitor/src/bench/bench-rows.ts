@@ -3,27 +3,12 @@ import {
   type BenchResult,
   firstTokenMs,
   generationOf,
-  type ParticipantResult,
   participantSpeeds,
   type RoomState,
 } from "@roomhub/room-state";
 
-/** Each `now` is of the participant's last requests. */
-export interface BenchRow {
-  measured: ParticipantResult;
-  /** with the one that it shares now, when that is another */
-  model: string;
-  /** ms to the first token of prompts of 1 KB and of 16 KB */
-  firstToken: Record<"short" | "long" | "now", number | null>;
-  promptRate: number | null;
-  /** tokens per second of one request, and of several together */
-  outputRate: Record<"alone" | "together" | "now", number | null>;
-  /** how many several are */
-  atOnce: number | undefined;
-}
-
 /** What was measured, beside what the room shows now; none for a participant that was not measured. */
-export function benchRows({ participants }: BenchResult, state: RoomState): BenchRow[] {
+export function benchRows({ participants }: BenchResult, state: RoomState) {
   const speeds = participantSpeeds(state);
   return participants
     .filter(({ skipped }) => skipped === undefined)
@@ -34,22 +19,28 @@ export function benchRows({ participants }: BenchResult, state: RoomState): Benc
       const speed = speeds.get(id);
       return {
         measured,
+        /** with the one that it shares now, when that is another */
         model: modelNow(model, state.participants.get(id)),
+        /** ms to the first token of prompts of 1 KB and of 16 KB; each `now` is of the last requests */
         firstToken: {
           short: firstTokenMs(measured, 1024),
           long: firstTokenMs(measured, 16 * 1024),
           now: speed?.firstTokenMs ?? null,
         },
         promptRate: promptTokensPerSecond,
+        /** tokens per second of one request, and of several together */
         outputRate: {
           alone: alone?.tokensPerSecond ?? null,
           together: together?.tokensPerSecond ?? null,
           now: speed?.tokensPerSecond ?? null,
         },
+        /** how many several are */
         atOnce: together?.requests,
       };
     });
 }
+
+export type BenchRow = ReturnType<typeof benchRows>[number];
 
 function modelNow(model: string, now: ParticipantSummary | undefined): string {
   if (now === undefined) return `${model}, not in the room now`;

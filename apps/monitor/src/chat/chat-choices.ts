@@ -1,19 +1,8 @@
 import { isLiveAndReady, type ParticipantSummary } from "@roomhub/protocol";
 import { canReplaceStandIn } from "@roomhub/room-state";
 
-/** Whom a prompt can go to: the request's `model` field, and its name for people. */
-interface ChatChoice {
-  selector: string;
-  text: string;
-}
-
-export interface ChatChoices {
-  models: ChatChoice[];
-  participants: ChatChoice[];
-}
-
 /** Models that can chat now, and who shares them; a stand-in only while no other can take its place. */
-export function chatChoices(participants: Iterable<ParticipantSummary>): ChatChoices {
+export function chatChoices(participants: Iterable<ParticipantSummary>) {
   const all = [...participants];
   const isReplaced = all.some(canReplaceStandIn);
   const ready = all.filter(
@@ -31,6 +20,9 @@ export function chatChoices(participants: Iterable<ParticipantSummary>): ChatCho
     })),
   };
 }
+
+/** Whom a prompt can go to: the request's `model` field, and its name for people. */
+export type ChatChoices = ReturnType<typeof chatChoices>;
 
 /** For a further answer beside the first: a model that is not compared yet, or else any. */
 export function nextChoice({ models }: ChatChoices, chosen: readonly string[]): string {

@@ -1,17 +1,11 @@
 import { joinLine, type PastedHub } from "@roomhub/protocol";
 
-/** Something to paste. */
-export interface InviteLine {
-  title: string;
-  text: string;
-}
-
 /**
- * For a person who shares a model, for one who sends requests, and for one who watches.
+ * Lines to paste: for a person who shares a model, for one who sends requests, and for one who watches.
  *
  * @param pageUrl - of this page, where the hub hands out none
  */
-export function inviteLines(hub: PastedHub, room: string, pageUrl: string): InviteLine[] {
+export function inviteLines(hub: PastedHub, room: string, pageUrl: string) {
   const roomUrl = `${hub.hubUrl}/rooms/${room}`;
   const body = '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}';
   return [

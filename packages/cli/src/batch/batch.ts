@@ -24,15 +24,9 @@ interface BatchOptionValues extends HubOptionValues {
   output?: string;
   errors?: string;
   concurrency: number | "auto";
-  until?: ClockTime;
+  until?: ReturnType<typeof clockTimeArgument>;
   maxAttempts: number;
   dryRun?: boolean;
-}
-
-/** On a local clock. */
-interface ClockTime {
-  hours: number;
-  minutes: number;
 }
 
 const usualAttempts = 5;
@@ -338,7 +332,7 @@ function concurrencyArgument(text: string): number | "auto" {
 }
 
 /** @throws InvalidArgumentError */
-function clockTimeArgument(text: string): ClockTime {
+function clockTimeArgument(text: string) {
   const [, hours, minutes] = (/^(\d{1,2}):(\d{2})$/.exec(text) ?? []).map(Number);
   if (hours === undefined || minutes === undefined || hours > 23 || minutes > 59) {
     throw new InvalidArgumentError("Must be a time of the day, such as 07:00.");
@@ -347,7 +341,7 @@ function clockTimeArgument(text: string): ClockTime {
 }
 
 /** The next time that a local clock shows it. @param wallMs - epoch ms */
-function nextMs({ hours, minutes }: ClockTime, wallMs: number): number {
+function nextMs({ hours, minutes }: { hours: number; minutes: number }, wallMs: number): number {
   const date = new Date(wallMs);
   date.setHours(hours, minutes, 0, 0);
   if (date.getTime() <= wallMs) date.setDate(date.getDate() + 1);

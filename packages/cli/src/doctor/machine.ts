@@ -8,21 +8,6 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { portOf } from "../rooms/hub-address.ts";
 import { pinOf } from "../tls/hub-tls.ts";
 
-/** What a server shows in a TLS handshake, whether its certificate is trusted or not. */
-export interface TlsFacts {
-  /** like `TLSv1.3` */
-  protocol: string;
-  /** `sha256-…` of its public key */
-  pin: string;
-  /** name of the authority */
-  issuer: string;
-  isSelfSigned: boolean;
-  validFrom: Date;
-  validTo: Date;
-  /** the code for why this machine does not trust it */
-  problem: string | undefined;
-}
-
 const maxBodyBytes = 64 * 1024;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -90,17 +75,24 @@ function tls(url: URL, signal: AbortSignal): Promise<TlsFacts | undefined> {
   });
 }
 
-function factsOf(socket: TLSSocket, certificate: X509Certificate): TlsFacts {
+/** What a server shows in a TLS handshake, whether its certificate is trusted or not. */
+export type TlsFacts = ReturnType<typeof factsOf>;
+
+function factsOf(socket: TLSSocket, certificate: X509Certificate) {
   const { subject, issuer, validFrom, validTo } = certificate;
   // Node's types say Error; it is the code.
   const problem = socket.authorizationError as unknown;
   return {
+    /** like `TLSv1.3` */
     protocol: socket.getProtocol() ?? "TLS",
+    /** `sha256-…` of its public key */
     pin: pinOf(certificate),
+    /** name of the authority */
     issuer: /^(?:O|CN)=(.*)$/m.exec(issuer)?.[1] ?? issuer,
     isSelfSigned: subject === issuer,
     validFrom: new Date(validFrom),
     validTo: new Date(validTo),
+    /** the code for why this machine does not trust it */
     problem: typeof problem === "string" ? problem : undefined,
   };
 }

@@ -85,13 +85,6 @@ export interface BatchRequest {
   body: string;
 }
 
-interface InputFacts {
-  bytes: number;
-  sha256: string;
-  url: string;
-  models: readonly string[];
-}
-
 /** A checked file of requests. They are numbered from 0 in the order of the file; blank lines have no number. */
 export class BatchInput {
   readonly bytes: number;
@@ -105,7 +98,11 @@ export class BatchInput {
   readonly #file: FileHandle;
   readonly #index: LineIndex;
 
-  constructor(file: FileHandle, index: LineIndex, facts: InputFacts) {
+  constructor(
+    file: FileHandle,
+    index: LineIndex,
+    facts: Pick<BatchInput, "bytes" | "sha256" | "url"> & { models: readonly string[] },
+  ) {
     ({ bytes: this.bytes, sha256: this.sha256, url: this.url } = facts);
     this.count = index.count;
     this.models = index.hasOtherModels ? [...facts.models, undefined] : facts.models;

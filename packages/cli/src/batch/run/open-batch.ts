@@ -34,10 +34,6 @@ export class BatchError extends Error {
   }
 }
 
-export interface OpenBatchOptions extends CheckOptions {
-  world: World;
-}
-
 /**
  * Checks the input of a batch, and takes up what its files say is finished. Until it is closed no other process can open
  * it. docs/reference/batch.md
@@ -46,7 +42,7 @@ export interface OpenBatchOptions extends CheckOptions {
  */
 export async function openBatch(
   paths: BatchPaths,
-  { world, ...check }: OpenBatchOptions,
+  { world, ...check }: CheckOptions & { world: World },
 ): Promise<Batch> {
   const lock = await lockFile(paths.journal, (pid, lockPath) => inUse(paths, pid, lockPath));
   let input: BatchInput | undefined;

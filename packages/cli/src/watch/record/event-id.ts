@@ -1,11 +1,9 @@
-/** An event's id, `<bootId>-<n>`. `n` counts the events of a stream since the hub started. docs/reference/events.md */
-export interface EventId {
-  bootId: string;
-  n: number;
-}
-
-/** @returns undefined for an id of any other form */
-export function parseEventId(id: string): EventId | undefined {
+/**
+ * Reads an event's id, `<bootId>-<n>`. `n` counts the events of a stream since the hub started. docs/reference/events.md
+ *
+ * @returns undefined for an id of any other form
+ */
+export function parseEventId(id: string): { bootId: string; n: number } | undefined {
   const [, bootId = "", digits = ""] = /^(.+)-(\d{1,15})$/.exec(id) ?? [];
   return bootId === "" ? undefined : { bootId, n: Number(digits) };
 }
