@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
@@ -61,6 +62,38 @@ test.for(PATHS)(
     expect(posted).toHaveLength(1);
     const expected = Buffer.from(oddRequest('"fake-model"'));
     expect(posted[0]?.body.equals(expected)).toBe(true);
+  },
+);
+
+/** JSON of some megabytes, no two parts of which are the same. */
+const longBodies = Array.from({ length: 6 }, (_, number) => {
+  const content = randomBytes((number + 1) * 350_000).toString("base64");
+  return Buffer.from(JSON.stringify({ object: "chat.completion", choices: [{ content }] }));
+});
+
+test.for(PATHS)(
+  "long responses at the same time pass over %s byte for byte to slow and fast readers",
+  async (path) => {
+    const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n";
+    await using provider = await startFakeProvider({
+      behave: ({ json }) => ({
+        kind: "raw",
+        bytes: Buffer.concat([Buffer.from(head), longBodies[Number(json["seed"])] as Buffer]),
+      }),
+    });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: provider.url });
+    const url = `${hub.url}/rooms/${code}/v1/chat/completions`;
+    const bodies = await Promise.all(
+      longBodies.map(async (_, seed) => {
+        const answer = await postUnread(url, { model: "*", messages: userSays("go on"), seed });
+        return readSlowly(answer, seed % 2 === 0 ? 4 * 1024 : mib);
+      }),
+    );
+    expect(bodies.map((body, seed) => body.equals(longBodies[seed] as Buffer))).toEqual(
+      longBodies.map(() => true),
+    );
   },
 );
 
