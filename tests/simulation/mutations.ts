@@ -181,4 +181,10 @@ export const mutations: readonly Mutation[] = [
     before: "if (call.isBodyTaken === true) giveBack(own);",
     after: "giveBack(own);",
   },
+  {
+    name: "a hub gives a piece of a form back before its tunnel has sent it",
+    file: "packages/hub/src/inference/request/upload.ts",
+    before: "if (this.#lent.length === 0 || this.#target?.isBodyTaken !== true) return;",
+    after: "if (this.#lent.length === 0) return;",
+  },
 ];

@@ -9,6 +9,8 @@ export interface Script {
   tokenBytes: number;
 }
 
+const formPauseMs = 5;
+
 interface ChatRequest {
   messages?: { content: string }[];
   stream?: boolean;
@@ -92,7 +94,13 @@ export class ScriptedServer {
     if (this.mood === "overloaded")
       return sendJson(response, 503, { error: { message: "too many requests" } });
     const parts: Buffer[] = [];
-    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("data", (part: Buffer) => {
+      parts.push(part);
+      if (!isForm) return;
+      // As one that writes it to its disk: those before it have to wait.
+      request.pause();
+      setTimeout(() => request.resume(), formPauseMs);
+    });
     request.on("end", () => {
       const body = Buffer.concat(parts).toString();
       if (isForm) return this.#generate(fileOf(body), "transcription", response);
