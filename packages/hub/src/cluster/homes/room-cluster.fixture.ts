@@ -1,5 +1,4 @@
 import {
-  destination,
   type Home,
   type HomeCommand,
   type HomeInput,
@@ -8,6 +7,12 @@ import {
   type StoredHome,
   stepHome,
 } from "./room-home.ts";
+
+/** Where a request for the room goes now. */
+export function destination(state: RoomHomeState): "here" | "home" | "wait" {
+  if (state.kind === "home") return "here";
+  return state.kind === "elsewhere" && state.stored !== undefined ? "home" : "wait";
+}
 
 /** A request, or a join of a participant, that a client sent to one of the hubs. */
 interface Call {

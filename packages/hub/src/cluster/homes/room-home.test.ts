@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { destination } from "./room-cluster.fixture.ts";
 import {
-  destination,
   type HomeInput,
   NO_HOME,
   type RoomHomeState,

@@ -106,12 +106,6 @@ export const NO_HOME: RoomHomeState = {
   seen: 0,
 };
 
-/** Where a request for the room goes now. */
-export function destination(state: RoomHomeState): "here" | "home" | "wait" {
-  if (state.kind === "home") return "here";
-  return state.kind === "elsewhere" && state.stored !== undefined ? "home" : "wait";
-}
-
 /** The room goes to another hub, or is there: what has not begun begins there. */
 export function isLeaving({ kind }: RoomHomeState): boolean {
   return kind !== "home" && kind !== "verifying";

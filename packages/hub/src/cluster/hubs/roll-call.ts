@@ -148,14 +148,14 @@ export class RollCall {
       return {
         ...{ hubId, bootId, url: advertiseUrl, version, participants, isDraining },
         link: isOpen ? "open" : "down",
-        ...because(isOpen ? undefined : links.problemOf(hubId)),
+        problem: isOpen ? undefined : links.problemOf(hubId),
       };
     });
     const hasNamesake = world.monotonicMs() - this.#namesakeMs <= SILENCE_MS;
     const problem = hasNamesake
       ? "another hub has the same id: give each an --advertise URL of its own"
       : undefined;
-    return [{ ...own, ...because(problem), ...(warning && { warning }) }, ...others];
+    return [{ ...own, problem, warning }, ...others];
   }
 
   /** Where the hubs of the cluster take participants, this one first. At most 16. */
@@ -201,8 +201,4 @@ export class RollCall {
       ...{ beat: ++this.#beat, isStarting: this.#stage === "starting", answers: this.#answers },
     }));
   }
-}
-
-function because(problem: string | undefined): { problem?: string } {
-  return problem === undefined ? {} : { problem };
 }

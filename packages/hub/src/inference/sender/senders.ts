@@ -117,42 +117,21 @@ export class Senders {
     const identity = named === undefined ? client : this.#withUser(client, named);
     const proof = { ownAddress, clientKey, keyId: roomKey?.id };
     // A fingerprint, so that it takes turns with the same address at other hubs.
-    const address = this.#fingerprintOf(roomKey === undefined ? throttleKey : roomKey.id);
+    const address = this.#addresses.of(roomKey?.id ?? throttleKey, this.#addressOf);
     return new Sender(address, identity, proof, throttleKey);
   }
 
   #claimed(key: string | undefined): ClientIdentity {
-    return key === undefined ? nothing : this.#clientOf(key);
+    return key === undefined ? nothing : this.#byKey.of(key, this.#readKey);
   }
 
   #holderOf({ id, name }: Pick<RoomKey, "id" | "name">): ClientIdentity {
-    let client = this.#byRoomKey.get(id);
-    if (client === undefined) {
-      client = Object.freeze({ kind: "holder", id: name });
-      this.#byRoomKey.set(id, client);
-    }
-    return client;
+    return this.#byRoomKey.of(id, () => Object.freeze({ kind: "holder", id: name }));
   }
 
-  #fingerprintOf(address: string): string {
-    let id = this.#addresses.get(address);
-    if (id === undefined) {
-      id = this.#fingerprint("address", address);
-      this.#addresses.set(address, id);
-    }
-    return id;
-  }
+  readonly #addressOf = (address: string): string => this.#fingerprint("address", address);
 
-  #clientOf(header: string): ClientIdentity {
-    let client = this.#byKey.get(header);
-    if (client === undefined) {
-      client = this.#readKey(header);
-      this.#byKey.set(header, client);
-    }
-    return client;
-  }
-
-  #readKey(header: string): ClientIdentity {
+  readonly #readKey = (header: string): ClientIdentity => {
     const key = bearer.test(header) ? (bearer.exec(header)?.[1] ?? "") : header;
     if (key === "" || key === placeholderKey || ownCredential.test(key)) return nothing;
     const name = key.startsWith(NAME_KEY_PREFIX) ? key.slice(NAME_KEY_PREFIX.length) : "";
@@ -161,17 +140,13 @@ export class Senders {
         ? { kind: "name", id: name }
         : { kind: "key", id: this.#fingerprint("client", key) },
     );
-  }
+  };
 
   #withUser(client: ClientIdentity, named: string): ClientIdentity {
-    const place = `${client.kind} ${client.id} ${named}`;
-    let withUser = this.#byUser.get(place);
-    if (withUser === undefined) {
+    return this.#byUser.of(`${client.kind} ${client.id} ${named}`, () => {
       const user = this.#readUser(named);
-      withUser = user === undefined ? client : Object.freeze({ ...client, user });
-      this.#byUser.set(place, withUser);
-    }
-    return withUser;
+      return user === undefined ? client : Object.freeze({ ...client, user });
+    });
   }
 
   /** An e-mail address, for example, is not a name and is never shown. */
@@ -213,6 +188,15 @@ export class RecentValues<Value> {
     const older = this.#older.get(key);
     if (older !== undefined) this.set(key, older);
     return older;
+  }
+
+  /** What is kept under a key, else what is made of it, which is then kept. */
+  of(key: string, make: (key: string) => Value): Value {
+    const kept = this.get(key);
+    if (kept !== undefined) return kept;
+    const made = make(key);
+    this.set(key, made);
+    return made;
   }
 
   /** Keys over 256 characters are not kept. */
