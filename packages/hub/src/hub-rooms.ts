@@ -1,10 +1,6 @@
-import type { World } from "@roomhub/protocol";
 import { type ClusterDirectory, clusterAway, DirectoryUnavailable } from "./cluster/directory.ts";
 import { RegistrationWriter } from "./cluster/homes/registration-writer.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
-import type { RoomPassword } from "./credentials/passwords.ts";
-import type { AuthHeaderVault } from "./credentials/vault.ts";
-import type { Registry } from "./domain/registry.ts";
 import type { Room } from "./domain/room.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
 import type { EventBus } from "./events/bus.ts";
@@ -16,11 +12,10 @@ import { noteStored, storedRoomOf, type StoredRoom } from "./storage/room-store.
 /** `lastUsedAt` alone is written at most this often. Contract §8. */
 const usedWriteMs = 10 * 60_000;
 
-export interface ClusterRoomsParts {
-  registry: Registry;
-  vault: AuthHeaderVault;
-  roomPasswords: Map<string, RoomPassword>;
-  world: World;
+export interface ClusterRoomsParts extends Pick<
+  OperationContext,
+  "registry" | "vault" | "roomPasswords" | "world"
+> {
   operations: () => OperationContext;
   bus: () => EventBus;
 }

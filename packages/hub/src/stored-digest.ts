@@ -1,9 +1,12 @@
-/** A room password's digest in its stored form. */
-interface StoredDigest {
-  /** scrypt's parameters, RFC 7914 §2 */
+/** scrypt's parameters, RFC 7914 §2 */
+export interface ScryptCost {
   N: number;
   r: number;
   p: number;
+}
+
+/** A room password's digest in its stored form. */
+interface StoredDigest extends ScryptCost {
   /** base64url */
   salt: string;
   /** 32 bytes in base64url */

@@ -1,6 +1,6 @@
 import type { World } from "@roomhub/protocol";
 import { createHmac, timingSafeEqual, scrypt } from "node:crypto";
-import { parseStoredDigest } from "../stored-digest.ts";
+import { parseStoredDigest, type ScryptCost } from "../stored-digest.ts";
 
 /**
  * One room's password as the hub keeps it. It cannot be printed.
@@ -78,10 +78,7 @@ const cost = { N: 2 ** 15, r: 8, p: 1 } as const;
 const saltBytes = 16;
 const hashBytes = 32;
 
-interface ReadyDigest {
-  N: number;
-  r: number;
-  p: number;
+interface ReadyDigest extends ScryptCost {
   salt: Buffer;
   hash: Buffer;
 }
@@ -106,11 +103,7 @@ async function matchesDigest(password: string, digest: ReadyDigest): Promise<boo
   return timingSafeEqual(await runScrypt(password, digest.salt, digest), digest.hash);
 }
 
-function runScrypt(
-  password: string,
-  salt: Buffer,
-  { N, r, p }: { N: number; r: number; p: number },
-): Promise<Buffer> {
+function runScrypt(password: string, salt: Buffer, { N, r, p }: ScryptCost): Promise<Buffer> {
   // OpenSSL's own count, to the byte. Node's default is a little less than N=2^15, r=8 needs.
   const maxmem = 128 * r * (N + p + 2);
   return new Promise((resolve, reject) => {

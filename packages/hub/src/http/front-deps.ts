@@ -1,39 +1,27 @@
-import type { Limits, RequestSchemas, TurnEnd, World } from "@roomhub/protocol";
 import type { EventBus } from "../events/bus.ts";
-import type { InferenceContext } from "../inference/begin.ts";
 import type { Hops } from "../hop/hops.ts";
 import type { AcceptTunnel } from "../handshake-problem.ts";
 import type { Log } from "../log.ts";
-import type { OperationContext } from "../operations/context.ts";
 import type { authorizeTunnel } from "../operations/participants.ts";
 import type { HandedOut } from "./handed-out.ts";
 import type { EventStreams } from "./event-stream.ts";
-import type { FlushingResponses } from "./flushing-responses.ts";
+import type { InferenceDeps } from "./handlers/inference.ts";
 import type { RoomPlaces } from "./hops/arrival.ts";
 import type { HomePlaces } from "./hops/home-places.ts";
 import type { PeerReader } from "./peer.ts";
-import type { HealthState, RouteCluster } from "./route.ts";
+import type { RouteCluster, RouteDeps } from "./route.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
 
 /** What the front needs of the hub. */
-export interface FrontDeps {
-  world: World;
-  limits: Limits;
+export interface FrontDeps
+  extends InferenceDeps, Pick<RouteDeps, "operations" | "schemas" | "health" | "sharedUrl"> {
   log: Log;
-  operations: OperationContext;
-  schemas: RequestSchemas;
-  inference: InferenceContext;
-  flushing: FlushingResponses;
-  turnEnd: TurnEnd;
-  requestsStreamUsage: boolean;
   bus: EventBus;
   streams: EventStreams;
   peers: PeerReader;
   isDraining: () => boolean;
-  health: () => HealthState;
   /** Whether plain HTTP is refused. */
   requiresTls: boolean;
-  sharedUrl: () => string | undefined;
   newRequestId: () => string;
   /** undefined for a hub that is alone: it serves every room */
   places: RoomPlaces | undefined;

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
 import { HOP_PROTOCOL } from "../hop/accept.ts";
+import type { OpenUpgrade } from "../hop/hops.ts";
 import { rawError } from "./error-response.ts";
 import { authorizeTunnel } from "../operations/participants.ts";
 import type { FrontDeps } from "./front-deps.ts";
@@ -20,11 +21,8 @@ export function noCluster(): HubError {
   return new HubError("not_found", "There is nothing at this path.");
 }
 
-interface Handshake {
+interface Handshake extends OpenUpgrade {
   match: RouteMatch | undefined;
-  request: IncomingMessage;
-  socket: Duplex;
-  head: Buffer;
   requestId: string;
   refuse: (error: unknown) => void;
 }

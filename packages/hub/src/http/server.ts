@@ -1,9 +1,10 @@
 import type { World } from "@roomhub/protocol";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { FrontDeps } from "./front-deps.ts";
 import { Front } from "./front.ts";
 import { ParseFailures } from "./parse-failures.ts";
+import type { Admitted } from "./route.ts";
 
 /** Room for what another hub says of a client, beside the client's headers. */
 const hopHeaderBytes = 4_096;
@@ -11,10 +12,7 @@ const hopHeaderBytes = 4_096;
 /** A burst of requests is read in one turn of the event loop; what came before it is not held up by all of them. */
 const mostPerTurn = 16;
 
-interface Arrival {
-  request: IncomingMessage;
-  response: ServerResponse;
-}
+type Arrival = Pick<Admitted, "request" | "response">;
 
 /**
  * The hub's HTTP/1.1 front. The caller listens and closes. With `deps.piped` the server does not listen: it gets the

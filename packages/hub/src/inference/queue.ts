@@ -1,31 +1,20 @@
 import { HubError } from "../errors.ts";
 import type { Participant, SlotHolder } from "../domain/participant.ts";
-import { OwnFirst } from "./sender/own-first.ts";
+import { type OwnEntry, OwnFirst } from "./sender/own-first.ts";
 import { Turns, type TurnTaker } from "./sender/turns.ts";
 
 /** A request that waits for a free participant. */
-export interface QueueEntry extends TurnTaker {
+export interface QueueEntry extends TurnTaker, OwnEntry {
   /** It comes after all that are not of a batch. Contract §3, "Batches". */
   readonly isBatch: boolean;
   /** entries with the same key have the same candidates: when one must wait, so must the others */
   readonly selectionKey: string;
-  /** the participants that could serve it */
-  readonly candidates: readonly Participant[];
   /** It waits for one participant though another may be free: other entries with its key need not wait. */
   readonly isHolding: boolean;
-  /** the candidates whose owner sent it, and who serve their owner first */
-  readonly owned: readonly Participant[];
   /** The participants that could serve it now; absent where they never change. */
   findCandidates?(): readonly Participant[];
   /** Replaces the candidates. Present where {@link findCandidates} is. */
   setCandidates?(candidates: readonly Participant[]): void;
-  /**
-   * Tries again.
-   *
-   * @param only - the only participant that it may go to; any when absent
-   * @returns whether it has left the queue: it runs, or was refused
-   */
-  tryToLeave(only?: Participant): boolean;
 }
 
 /** Finding candidates costs more than reading a queue, and a room changes often. */

@@ -15,6 +15,7 @@ import type {
 } from "./surface-translation.ts";
 
 export interface TranslatedCallDeps {
+  /** of clients' requests */
   send: CallProvider;
   translation: SurfaceTranslation;
   knowledge: ServerKnowledge;

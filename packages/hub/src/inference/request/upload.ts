@@ -1,4 +1,5 @@
 import { giveBack } from "@roomhub/protocol";
+import type { UpstreamCall } from "../upstream.ts";
 
 /** As much of a form is kept for another participant. Contract §4, "Forms". */
 const maxKeptBytes = 1024 * 1024;
@@ -9,14 +10,8 @@ interface UploadSource {
   resume(): void;
 }
 
-/** Where the bytes go. */
-interface UploadTarget {
-  /** None of the chunks is read any more. */
-  readonly isBodyTaken?: boolean;
-  /** @returns false when it is behind; {@link Upload.drained} follows */
-  writeBody(chunk: Buffer): boolean;
-  endBody(): void;
-}
+/** Where the bytes go. When it was behind, {@link Upload.drained} follows. */
+type UploadTarget = Pick<UpstreamCall, "isBodyTaken" | "writeBody" | "endBody">;
 
 /** The memory that all bodies may take. */
 interface Budget {

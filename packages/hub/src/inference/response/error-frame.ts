@@ -1,13 +1,10 @@
 import { errorTypeOf, type StreamMarker } from "@roomhub/protocol";
 import { anthropicErrorBody } from "../../anthropic-error.ts";
 import type { HubError } from "../../errors.ts";
+import type { StreamVerdict } from "../stream/observe.ts";
 
-interface FrameContext {
-  /** part of an unfinished event was sent */
-  isMidEvent: boolean;
-  nextSequenceNumber: number;
-  response: Record<string, unknown> | undefined;
-}
+/** What was sent of the stream that it ends. */
+type FrameContext = Pick<StreamVerdict, "isMidEvent" | "nextSequenceNumber" | "response">;
 
 /**
  * How a broken stream ends, so that every SDK throws instead of taking it as complete. Contract §4.

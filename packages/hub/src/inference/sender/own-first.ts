@@ -2,12 +2,17 @@ import { isFull } from "../../domain/slots.ts";
 import type { Participant } from "../../domain/participant.ts";
 
 /** A waiting request whose sender may own candidates. */
-interface OwnEntry {
+export interface OwnEntry {
   /** the participants that could serve it */
   readonly candidates: readonly Participant[];
   /** the candidates whose owner sent it, and who serve their owner first */
   readonly owned: readonly Participant[];
-  /** @param only - see `QueueEntry` */
+  /**
+   * Tries again.
+   *
+   * @param only - the only participant that it may go to; any when absent
+   * @returns whether it has left the queue: it runs, or was refused
+   */
   tryToLeave(only?: Participant): boolean;
 }
 

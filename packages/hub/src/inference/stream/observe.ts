@@ -1,7 +1,8 @@
-import { mergeUsage, parseJson, type StreamMarker, type Usage } from "@roomhub/protocol";
+import { mergeUsage, parseJson, type StreamMarker } from "@roomhub/protocol";
 import { firstEventEnd, lastEventEnd } from "./event-boundary.ts";
 import { editEvents, mayNeedEdits, noEdits, type StreamEdits } from "./event-edits.ts";
 import { eventData, FirstContent } from "./first-content.ts";
+import type { StreamStatus } from "./stream-status.ts";
 import { StreamTail } from "./stream-tail.ts";
 
 /**
@@ -12,15 +13,11 @@ import { StreamTail } from "./stream-tail.ts";
 export type FirstEvent = (data: string | undefined) => string | undefined;
 
 /** What a stream turned out to be, judged at its end or its failure. Contract §4, "Complete". */
-export interface StreamVerdict {
+export interface StreamVerdict extends Pick<StreamStatus, "hasDone" | "providerError" | "usage"> {
   /** whole, if it ended cleanly */
   isComplete: boolean;
   /** `[DONE]` or a terminal event was seen (not a mere finish reason): the response is complete, however its path ended */
   isOver: boolean;
-  hasDone: boolean;
-  /** The provider said in the stream that it failed, in its own words. */
-  providerError: string | undefined;
-  usage: Usage;
   /** for a Responses stream: the number the next event must have */
   nextSequenceNumber: number;
   /** for a Responses stream: the response object as first relayed, when it was */

@@ -3,20 +3,19 @@ import type { ProviderFailure } from "../../call/failure.ts";
 import { isSuccess } from "../../call/held-response.ts";
 import type { ProviderRequest, ProviderSink, ResponseHead } from "../../call/provider-call.ts";
 import type { CallProvider } from "../../learn/query.ts";
-import type { ServerKnowledge } from "../../learn/server-knowledge.ts";
 import { CollectedCall } from "../../translation/collected-call.ts";
+import type { TranslatedCallDeps } from "../../translation/translated-call.ts";
 import { NativeResponse, type SurfaceKnowledge } from "../../translation/native-response.ts";
 import type { RequestRefusal, ServableRequest } from "../../translation/surface-translation.ts";
 import { messagesTranslation } from "../messages-translation.ts";
 import { type CountingStep, countingStep, estimateTokens, imageTokens } from "./server-count.ts";
 
-export interface CountTokensDeps {
-  /** of clients' requests */
-  send: CallProvider;
+export interface CountTokensDeps extends Pick<
+  TranslatedCallDeps,
+  "send" | "knowledge" | "maxBodyBytes"
+> {
   /** of requests that do not count for the server's readiness */
   ask: CallProvider;
-  knowledge: ServerKnowledge;
-  maxBodyBytes: number;
 }
 
 /** More than the tokens of any prompt as JSON. */

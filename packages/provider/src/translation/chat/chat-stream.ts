@@ -11,19 +11,8 @@ import { type ChatChoice, readChatChunk } from "./chat-choice.ts";
 import type { ReasoningField } from "./chat-message.ts";
 import { fieldsOf, textOf } from "./provider-field.ts";
 
-/** How a chat stream ended, as the provider reports it. */
-export interface ChatEnd {
-  /** undefined when the provider gave none and reported that it is done */
-  finishReason: string | undefined;
-  /** the stop text that was found, where the provider names it */
-  stopSequence: string | undefined;
-  /** as the provider wrote it; undefined when it reported none */
-  usage: unknown;
-  /** llama.cpp's own counts */
-  timings: unknown;
-  /** the provider's name for the model, once it gave one */
-  model: string | undefined;
-}
+/** How a chat stream ended, as the provider reports it: undefined for what it did not. */
+export type ChatEnd = Omit<ChatChoice, "content" | "reasoningField">;
 
 /** Writes a chat stream as the events of one surface. */
 export interface ChatWriter {
