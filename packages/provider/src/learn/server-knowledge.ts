@@ -127,12 +127,7 @@ export class ServerKnowledge {
   find(found: KnownCapabilities, program: ServerProgram | undefined): void {
     this.#found = found;
     this.#program = program;
-    this.#publish();
-  }
-
-  /** What the user declared or chose has changed. */
-  reconsider(): void {
-    this.#publish();
+    this.reconsider();
   }
 
   /** For certain. */
@@ -140,7 +135,7 @@ export class ServerKnowledge {
     // Also if it was found before: a response makes it certain.
     if (this.#learned[name] === value) return;
     this.#learned[name] = value;
-    this.#publish();
+    this.reconsider();
   }
 
   /**
@@ -182,7 +177,8 @@ export class ServerKnowledge {
     this.#reasoningLearned = undefined;
   }
 
-  #publish(): void {
+  /** Reports what is known now, where that has changed: also when the user has declared or chosen something else. */
+  reconsider(): void {
     const reported = this.#compose();
     if (JSON.stringify(reported) === JSON.stringify(this.#reported)) return;
     this.#reported = reported;
