@@ -72,7 +72,7 @@ export interface RouteCluster {
   };
 }
 
-export interface HealthState {
+interface HealthState {
   isDraining: boolean;
   /** Its cluster cannot be reached. */
   isDegraded: boolean;
