@@ -505,15 +505,9 @@ export class History {
 
 /** Of what every model server can do. */
 const lateRequest: PlannedRequest = {
-  ...{ tag: "", atMs: 0, client: 0, hub: 0, selector: "*", isStream: false },
-  ...{
-    tokens: 2,
-    gapMs: 5,
-    tokenBytes: 0,
-    promptBytes: 0,
-    leavesAfterMs: undefined,
-    isBatch: false,
-  },
+  ...{ tag: "", atMs: 0, client: 0, hub: 0, selector: "*" },
+  ...{ isStream: false, isForm: false, isBatch: false },
+  ...{ tokens: 2, gapMs: 5, tokenBytes: 0, promptBytes: 0, leavesAfterMs: undefined },
 };
 
 const clusterSecret = Buffer.alloc(32, "simulation");
