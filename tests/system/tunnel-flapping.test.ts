@@ -61,6 +61,13 @@ test("the sixth tunnel of one token within 10 s is 429, the open one continues, 
   expect((await asking).status).toBe(200);
   expect(open?.closeCode).toBeUndefined();
 
+  // Events are in order: what was reported before the request is here then.
+  await until(
+    "the end of the request",
+    () => events.of("llm.complete"),
+    (ends) => ends.length === 1,
+  );
+
   const problems = () =>
     events
       .of("participant.updated")
