@@ -203,7 +203,7 @@ test("without a model server the demo model is shared and labelled", async () =>
   expect(world.participants[0]).toMatchObject({ model: "demo", id: "ana-demo", standIn: true });
   expect(world.participants[0]!.endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
   expect(world.stdout.text).toContain(
-    "a built-in demo as ana-demo: no model server found on this machine",
+    "a built-in demo as ana-demo: no chat model found on this machine",
   );
 });
 

@@ -64,7 +64,7 @@ test("with the demo model, on a terminal", () => {
   expect(banner(demo, 80)).toMatchInlineSnapshot(`
     "
     ESC[1mRoom ABC234ESC[22m  Ana's room
-    Model ESC[33ma built-in demoESC[39m as ana-demo: no model server found on this machine
+    Model ESC[33ma built-in demoESC[39m as ana-demo: no chat model found on this machine
           A model replaces it as soon as one runs here, such as that of Ollama:
             curl -fsSL https://ollama.com/install.sh | sh
             ollama run llama3.2

@@ -54,7 +54,7 @@ function modelLines(
 ): string[] {
   if (!isDemo) return [`Model ${safe(model)} from ${safe(server)} as ${safe(participantId)}`];
   return [
-    `Model ${warn("a built-in demo")} as ${safe(participantId)}: no model server found on this machine`,
+    `Model ${warn("a built-in demo")} as ${safe(participantId)}: no chat model found on this machine`,
     "      A model replaces it as soon as one runs here, such as that of Ollama:",
     `        ${ollamaInstallation(platform)}`,
     "        ollama run llama3.2",
