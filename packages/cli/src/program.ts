@@ -92,7 +92,7 @@ const loaders: Readonly<Record<string, LoadCommand>> = {
     const { addDoctorCommand } = await import("./commands/doctor.ts");
     return (program, context) => addDoctorCommand(program, context);
   },
-  health: async () => (await import("./commands/hubs.ts")).addHealthCommand,
+  health: async () => (await import("./commands/health.ts")).addHealthCommand,
   pins: async () => (await import("./commands/pins.ts")).addPinsCommand,
   hubs: async () => (await import("./commands/hubs.ts")).addHubsCommand,
   metrics: async () => (await import("./watch/metrics/metrics.ts")).addMetricsCommand,
