@@ -187,4 +187,10 @@ export const mutations: readonly Mutation[] = [
     before: "if (this.#lent.length === 0 || this.#target?.isBodyTaken !== true) return;",
     after: "if (this.#lent.length === 0) return;",
   },
+  {
+    name: "a session begins at a hub that is not the room's home any more (once)",
+    file: "packages/hub/src/upstreams/tunnel/accept.ts",
+    before: 'if (decision.kind === "new" && !events.isPresent(participant)) return elsewhere;',
+    after: "",
+  },
 ];

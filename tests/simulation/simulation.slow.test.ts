@@ -18,6 +18,10 @@ const planted = [
     only: ["--short"],
   },
   { name: "a room is confirmed before it is stored (once)", seed: 221, only: ["--short"] },
+  {
+    name: "a session begins at a hub that is not the room's home any more (once)",
+    seed: 2_000_419,
+  },
 ];
 
 describe("the simulation", () => {

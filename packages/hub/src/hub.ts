@@ -206,6 +206,7 @@ function createPaths(basis: Basis, homes: HubHomes | undefined, parts: () => Hub
       reported: (participant, report) => tunnelReported(operations(), participant, report),
       bug: (error) => log.bug("a tunnel callback failed", error),
       homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
+      isPresent: (participant) => registry.isCurrent(participant),
       endsWithHub,
     },
   );

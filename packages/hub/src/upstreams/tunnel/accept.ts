@@ -1,8 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
-  RequesterSession,
+  CLOSE_CODES,
   LogBudget,
+  RequesterSession,
+  type ResumeDecision,
   TUNNEL_SUBPROTOCOL,
   WS_LIMITS,
   wsTransport,
@@ -24,6 +26,8 @@ interface TunnelEvents {
   resuming(participant: Participant, session: RequesterSession): void;
   /** Called for every message and pong: it must be cheap. */
   reported(participant: Participant, report: TunnelReport): void;
+  /** Whether the participant is in a room of this hub. */
+  isPresent(participant: Participant): boolean;
   /** Whether a hub that stops piped this connection here: its agent dials another one. */
   endsWithHub(connection: Duplex): boolean;
   /** In a cluster: the epoch of the room's home, for HELLO. */
@@ -32,6 +36,9 @@ interface TunnelEvents {
 }
 
 const alive: TunnelReport = { kind: "alive" };
+const elsewhere: ResumeDecision = {
+  ...{ kind: "refuse", code: CLOSE_CODES.goingAway, reason: "the room has another home" },
+};
 
 /** What the tunnels of a hub have in common. */
 interface TunnelParts {
@@ -111,6 +118,8 @@ function begin(
     handlers: {
       decideResume(offer) {
         const decision = sessions.decide(participant, session, offer);
+        // The handshake named a session that has ended since, and the room has another home.
+        if (decision.kind === "new" && !events.isPresent(participant)) return elsewhere;
         connections.set(decision.kind === "resume" ? decision.session : session, connection);
         return decision;
       },
