@@ -34,23 +34,21 @@ test.each([
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const socket = new WebSocket(`ws://127.0.0.1:${port}/`, TUNNEL_SUBPROTOCOL);
-  const seen = new Promise((resolve) => {
-    socket.once("open", () => {
-      new AgentSession(wsTransport(socket), {
-        ...{ world: systemWorld, bootId: "this run", maxStreams: 1, capabilities: {} },
-        ...{ requestWindowBytes: undefined, pingIntervalMs: undefined, resumes: undefined },
-        handlers: {
-          onHello: () => resolve("hello"),
-          onClose: (code) => resolve(code),
-          onRequest: () => ({ onBody: () => true, onBodyEnd() {}, onReset() {}, onDrain() {} }),
-          onGoAway() {},
-          onError: resolve,
-        },
-      });
-    });
+  await once(socket, "open");
+  const { promise: seen, resolve } = Promise.withResolvers<unknown>();
+  const session = new AgentSession(wsTransport(socket), {
+    ...{ world: systemWorld, bootId: "this run", maxStreams: 1, capabilities: {} },
+    ...{ requestWindowBytes: undefined, pingIntervalMs: undefined, resumes: undefined },
+    handlers: {
+      onHello: () => resolve("hello"),
+      onClose: (code) => resolve(code),
+      onRequest: () => ({ onBody: () => true, onBodyEnd() {}, onReset() {}, onDrain() {} }),
+      onGoAway() {},
+      onError: resolve,
+    },
   });
   expect(await seen).toBe(expected);
   expect(registry.sessionOf(participant) !== undefined).toBe(isPresent);
-  socket.terminate();
+  session.close(CLOSE_CODES.done, "the test is over");
   server.close();
 });
