@@ -5,7 +5,7 @@ export { type Onward, passingHeaders } from "./hop/heads.ts";
 export { pipeUpgrade } from "./hop/pipe-upgrade.ts";
 export { PipedRequest } from "./hop/pipe.ts";
 export { HopPool } from "./hop/pool.ts";
-export { boundaryOf, FormScanner } from "./inference/request/form-scan.ts";
+export { FormScanner } from "./inference/request/form-scan.ts";
 export { DEFAULT_PORT } from "./options.ts";
 export type { Hub, HubAddress } from "./hub-api.ts";
 export type { ClusterDirectory } from "./cluster/directory.ts";

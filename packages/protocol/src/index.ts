@@ -13,6 +13,7 @@ export * from "./endpoint.ts";
 export * from "./error.ts";
 export * from "./event.ts";
 export * from "./event-payload.ts";
+export * from "./form-boundary.ts";
 export * from "./forwarded-headers.ts";
 export * from "./generated-content.ts";
 export * from "./give-back.ts";

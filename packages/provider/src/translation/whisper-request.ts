@@ -1,4 +1,4 @@
-import { serverRoot } from "@roomhub/protocol";
+import { boundaryOf, serverRoot } from "@roomhub/protocol";
 import type { ProviderCall, ProviderRequest } from "../call/provider-call.ts";
 
 /** Paths that whisper.cpp takes all at one of its own. */
@@ -35,7 +35,7 @@ export function callWhisper(
 const none = Buffer.alloc(0);
 
 function translatePart(headers: Readonly<Record<string, string>>): Buffer {
-  const [, boundary] = /;\s*boundary="?([^";]+)/i.exec(headers["content-type"] ?? "") ?? [];
+  const boundary = boundaryOf(headers["content-type"] ?? "");
   if (boundary === undefined) return none;
   const head = 'Content-Disposition: form-data; name="translate"';
   return Buffer.from(`--${boundary}\r\n${head}\r\n\r\ntrue\r\n`);

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { boundaryOf, FormScanner } from "@roomhub/hub";
-import { giveBack } from "@roomhub/protocol";
+import { FormScanner } from "@roomhub/hub";
+import { boundaryOf, giveBack } from "@roomhub/protocol";
 import { ApiError, invalidValue } from "./api-error.ts";
 import type { FileShelf, StoredFile } from "./file-shelf.ts";
 

@@ -1,5 +1,6 @@
+import { boundaryOf } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import { boundaryOf, type FormField, FormScanner } from "./form-scan.ts";
+import { type FormField, FormScanner } from "./form-scan.ts";
 import type { RequestBody } from "./request-body.ts";
 
 /** The longest value the hub reads is a model name. */

@@ -6,7 +6,7 @@ import {
   SEEDS,
 } from "../../../../../tests/support/property-runs.ts";
 import { cutBy, everyCut } from "../stream/cuts.fixture.ts";
-import { boundaryOf, type FormField, FormScanner } from "./form-scan.ts";
+import { type FormField, FormScanner } from "./form-scan.ts";
 
 const boundary = "x-1";
 
@@ -111,15 +111,3 @@ test.each(SEEDS)(
   },
   propertyTimeoutMs,
 );
-
-test.each([
-  ["multipart/form-data; boundary=abc", "abc"],
-  ['multipart/form-data; charset=utf-8; boundary="a b:c"', "a b:c"],
-  ["multipart/form-data; boundary=----WebKitFormBoundaryAb1", "----WebKitFormBoundaryAb1"],
-  ["multipart/form-data", undefined],
-  ["multipart/form-data; boundary=", undefined],
-  ['multipart/form-data; boundary="a "', undefined],
-  [`multipart/form-data; boundary=${"a".repeat(71)}`, undefined],
-])("the boundary of %j is %j", (type, expected) => {
-  expect(boundaryOf(type)).toBe(expected);
-});

@@ -16,17 +16,8 @@ const carriageReturn = 0x0d;
 const endOfHeaders = Buffer.from("\r\n\r\n");
 const maxHeaderBytes = 16 * 1024;
 const maxParts = 1_000;
-/** `bcharsnospace` of RFC 2046, with the spaces that are permitted inside. */
-const boundaryParameter =
-  /;\s*boundary=(?:"([\w'()+,./:=? -]{0,69}[\w'()+,./:=?-])"|([\w'()+./:?*&!#$%^`|~-]{1,70}))\s*(?:;|$)/i;
 const headerLine = /^([!-9;-~]+):[\t ]*(.*)$/s;
 const parameter = /\s*;\s*([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))/y;
-
-/** The boundary of a form, by its content type; undefined when it is none. */
-export function boundaryOf(contentType: string): string | undefined {
-  const [, quoted, plain] = boundaryParameter.exec(contentType) ?? [];
-  return quoted ?? plain;
-}
 
 /**
  * Reads `multipart/form-data` as its bytes arrive, in any cut, and notes where the wanted fields stand. RFC 7578 and 2046,
