@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { WebSocket, WebSocketServer } from "ws";
+import { webSocketPair } from "./web-socket-pair.fixture.ts";
 import { MessageReader, type Reading, readMessages } from "./message-reader.ts";
 import { wsTransport } from "./ws-transport.ts";
 
@@ -206,27 +205,8 @@ test("ws reads everything of a socket that another program listens to", () => {
   expect(seen).toEqual(["ws", "other"]);
 });
 
-/** Two ends of a connection over `ws`, and the socket below the client's. */
-async function connected() {
-  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const client = new WebSocket(`ws://127.0.0.1:${port}`, { perMessageDeflate: false });
-  const upgraded = once(client, "upgrade") as Promise<[{ socket: Socket }]>;
-  const [[peer], [{ socket }]] = await Promise.all([
-    once(server, "connection") as Promise<[WebSocket]>,
-    upgraded,
-    once(client, "open"),
-  ]);
-  const close = async () => {
-    client.terminate();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { peer, client, socket, [Symbol.asyncDispose]: close };
-}
-
 test("the messages of a real WebSocket are read by the reader, and ws answers its pings", async () => {
-  await using ends = await connected();
+  await using ends = await webSocketPair();
   const message = Promise.withResolvers<string>();
   const [wsReads] = ends.socket.listeners("data");
   wsTransport(ends.client, ends.socket).listen({
@@ -243,7 +223,7 @@ test("the messages of a real WebSocket are read by the reader, and ws answers it
 });
 
 test("the rest of a message whose connection closes while it is paused is read by nothing", async () => {
-  await using ends = await connected();
+  await using ends = await webSocketPair();
   const messages: number[] = [];
   const closed = Promise.withResolvers<void>();
   wsTransport(ends.client, ends.socket).listen({

@@ -1,30 +1,15 @@
 import { once } from "node:events";
-import type { AddressInfo, Socket } from "node:net";
 import { expect, test } from "vitest";
-import { WebSocket, WebSocketServer } from "ws";
+import type { WebSocket } from "ws";
+import { webSocketPair } from "./web-socket-pair.fixture.ts";
 import { wsTransport } from "./ws-transport.ts";
 
-/** A transport over a real WebSocket, the socket below it, and what the other end gets. */
+/** A transport over a real WebSocket. */
 async function connected() {
-  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const client = new WebSocket(`ws://127.0.0.1:${port}`, { perMessageDeflate: false });
-  const upgraded = once(client, "upgrade") as Promise<[{ socket: Socket }]>;
-  const [[peer], [{ socket }]] = await Promise.all([
-    once(server, "connection") as Promise<[WebSocket]>,
-    upgraded,
-    once(client, "open"),
-  ]);
-  const transport = wsTransport(client, socket);
+  const ends = await webSocketPair();
+  const transport = wsTransport(ends.client, ends.socket);
   transport.listen({ onMessage() {}, onLife() {}, onClose() {} });
-  return {
-    ...{ transport, socket, peer, client },
-    async [Symbol.asyncDispose]() {
-      client.terminate();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return { ...ends, transport };
 }
 
 /** The lengths of the next messages. */
