@@ -26,4 +26,4 @@ export { readStateFile } from "./storage/file-room-store.ts";
 export type { RoomStore, StoredRoom } from "./storage/room-store.ts";
 export { lockFile, lockHolder, StateFileLockedError } from "./storage/file-lock.ts";
 export { defaultStatePath } from "./storage/file-room-store.ts";
-export { createFile, replaceFile, syncDirectory } from "./storage/whole-file.ts";
+export { createFile, readIfThere, replaceFile, syncDirectory } from "./storage/whole-file.ts";

@@ -22,7 +22,7 @@ import {
 } from "../terminal/text.ts";
 import { openBatchRoom } from "./batch-room.ts";
 import type { RoomAccess } from "./run/send-request.ts";
-import type { openBatchFolder as OpenBatchFolder } from "./serve/batch-jobs.ts";
+import type { BatchFolder } from "./serve/batch-jobs.ts";
 import type { BatchRecord } from "./serve/batch-record.ts";
 import { whenThere } from "./when-there.ts";
 
@@ -92,7 +92,7 @@ async function batchServe(context: CliContext, options: BatchServeOptionValues):
 interface Serving {
   options: BatchServeOptionValues;
   access: RoomAccess;
-  folder: Awaited<ReturnType<typeof OpenBatchFolder>>;
+  folder: BatchFolder;
   report: Report;
 }
 

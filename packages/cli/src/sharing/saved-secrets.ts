@@ -2,7 +2,7 @@ import { systemWorld } from "@roomhub/protocol";
 import { createHash, createHmac } from "node:crypto";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createFile, replaceFile } from "@roomhub/hub";
+import { createFile, readIfThere, replaceFile } from "@roomhub/hub";
 
 /** What a token belongs to. */
 export interface TokenPlace {
@@ -135,13 +135,8 @@ async function readKept<Value>(
   path: string,
   { what, read }: FileMadeOnce<Value>,
 ): Promise<Value | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
   const value = read(text);
   if (value === undefined) throw new Error(`${path} does not contain ${what}. Remove it.`);
   return value;

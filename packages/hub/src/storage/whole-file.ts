@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { link, open, rename, unlink, writeFile } from "node:fs/promises";
+import { link, open, readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
@@ -50,6 +50,16 @@ export async function createFile(
     return await createInPlace(path, text);
   } finally {
     await removeIfThere(temporaryPath);
+  }
+}
+
+/** @returns the text of a file; undefined when there is none */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return undefined;
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { lockFile, replaceFile } from "@roomhub/hub";
+import { lockFile, readIfThere, replaceFile } from "@roomhub/hub";
 import { parseObject, type World } from "@roomhub/protocol";
 import { z } from "zod";
 import { type BatchInput, checkInput, type CheckOptions, type LineProblem } from "./batch-input.ts";
@@ -254,13 +254,8 @@ type Journal = z.infer<typeof Journal>;
 
 /** @returns undefined when there is none @throws Error when the file is something else */
 async function readJournal(path: string): Promise<Journal | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
   const { data } = Journal.safeParse(parseObject(text));
   if (data === undefined) throw new Error(`${path} is not the journal of a batch`);
   return data;

@@ -12,6 +12,8 @@ class FolderInUseError extends Error {
   override readonly name = "FolderInUseError";
 }
 
+export type BatchFolder = Awaited<ReturnType<typeof openBatchFolder>>;
+
 /**
  * The files and batches of a folder, which is theirs alone and readable by this user only. Until it is closed no other
  * process can open it.
