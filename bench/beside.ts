@@ -41,35 +41,25 @@ const comparisons: readonly Comparison[] = [
     id: "1",
     title: "JSON, 128 at once: CPU per request",
     load: jsonAtOnce,
-    figures: {
-      hub: (result) => costUs(result, "responses"),
-      participant: (result) => costUs(result, "responses", "participant"),
-    },
+    figures: cpuPer("responses"),
   },
   {
     id: "3",
     title: "200 streams × 50/s: CPU per chunk",
     load: streamsAtPace,
-    figures: {
-      hub: (result) => costUs(result, "tokens"),
-      participant: (result) => costUs(result, "tokens", "participant"),
-    },
+    figures: cpuPer("tokens"),
   },
   {
     id: "4",
     title: "50 streams flat out: CPU per chunk",
     load: streamsFlatOut,
-    figures: { hub: (result) => costUs(result, "tokens") },
+    figures: cpuPer("tokens"),
   },
   {
     id: "20",
     title: "JSON, one at a time: CPU per request, time",
     load: oneAtATime,
-    figures: {
-      hub: (result) => costUs(result, "responses"),
-      participant: (result) => costUs(result, "responses", "participant"),
-      p50: ({ wholeMs }) => wholeMs.p50,
-    },
+    figures: { ...cpuPer("responses"), p50: ({ wholeMs }) => wholeMs.p50 },
   },
 ];
 
@@ -121,6 +111,13 @@ async function started(world: BenchWorld, side: Side): Promise<Target> {
   const target = hubTarget(side, hub, room, [sharedModel], participant);
   await warmUp(world, target, 8);
   return target;
+}
+
+function cpuPer(unit: "responses" | "tokens"): Comparison["figures"] {
+  return {
+    hub: (result) => costUs(result, unit),
+    participant: (result) => costUs(result, unit, "participant"),
+  };
 }
 
 function reportOf({ id, title, figures }: Comparison): RowReport {

@@ -16,7 +16,7 @@ describe.skipIf(missing !== undefined)(`anthropic for Python${skipped}`, () => {
   });
   afterAll(() => python.close());
 
-  test("counts a prompt's tokens over chat alone, and is told that they are an estimate", async () => {
+  test("counts a prompt's tokens where there is only chat, marked as an estimate", async () => {
     await using room = await openRoom();
     const counted = await python.call("count", { base_url: baseOf(room), prompt: "to be or not" });
     expect(counted).toEqual({ tokens: expect.any(Number), said_of_it: "estimate" });
