@@ -68,7 +68,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a request has an end from each of two hubs (once)",
     file: "packages/hub/src/events/away-events.ts",
-    before: "if (this.#ended.has(requestId) || this.#endedBefore.has(requestId)) return false;",
+    before: "if (this.#hasEnded(requestId)) return false;",
     after: "",
   },
   {
@@ -191,6 +191,18 @@ export const mutations: readonly Mutation[] = [
     name: "a session begins at a hub that is not the room's home any more (once)",
     file: "packages/hub/src/upstreams/tunnel/accept.ts",
     before: 'if (decision.kind === "new" && !events.isPresent(participant)) return elsewhere;',
+    after: "",
+  },
+  {
+    name: "a join that was held up undoes the one that was sent after it (once)",
+    file: "packages/hub/src/operations/join-participant.ts",
+    before: "if (existing !== undefined) refuseLateJoin(existing, request);",
+    after: "void refuseLateJoin;",
+  },
+  {
+    name: "a home does not tell the hub of the client that it published an error (once)",
+    file: "packages/hub/src/events/away-events.ts",
+    before: 'if (event.name === "llm.error") this.#options.tellEnd(hubId, requestIdOf(event));',
     after: "",
   },
 ];

@@ -22,6 +22,14 @@ const planted = [
     name: "a session begins at a hub that is not the room's home any more (once)",
     seed: 2_000_419,
   },
+  {
+    name: "a join that was held up undoes the one that was sent after it (once)",
+    seed: 3_012_664,
+  },
+  {
+    name: "a home does not tell the hub of the client that it published an error (once)",
+    seed: 5_000_791,
+  },
 ];
 
 describe("the simulation", () => {

@@ -40,6 +40,7 @@ test("joins with transport tunnel, does not send local headers, dials with the t
     password: "swordfish",
     machineSecret: "m".repeat(43),
     agentId: expect.stringMatching(/^[\da-f-]{36}$/),
+    run: { bootId: expect.stringMatching(/^[\da-f-]{36}$/), joins: 1 },
     specs: { gpu: "M3" },
     config: { maxConcurrency: 2 },
     capabilities: { chatCompletions: "supported" },

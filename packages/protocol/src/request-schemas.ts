@@ -108,6 +108,10 @@ function optionalFields(limits: Limits) {
   };
 }
 
+/** Which of the joins of one run of an agent this is, from 1. Contract §3, "Ownership". */
+export const JoinRun = z.object({ bootId: z.uuid(), joins: z.int().min(1) });
+export type JoinRun = z.infer<typeof JoinRun>;
+
 /** Schemas of management request bodies, with one hub's limits. */
 export function createRequestSchemas(limits: Limits) {
   return {
@@ -148,6 +152,7 @@ export function createRequestSchemas(limits: Limits) {
       machineSecret: MachineSecret.optional(),
       /** the same for all participants of one agent process. Contract §1, "Machines" */
       agentId: z.uuid().optional(),
+      run: JoinRun.optional(),
       /** its owner's requests go first. Contract §3 */
       ownFirst: z.boolean().optional(),
       /** It leaves requests for any participant to the others. Contract §3, "Stand-ins" */

@@ -138,8 +138,13 @@ export class ScriptedServer {
       generation.endedMs = this.#nowMs();
       this.#running--;
       clearTimeout(timer);
+      socket?.off("end", cancelled);
     };
-    response.on("close", () => end("cancelled"));
+    const cancelled = () => end("cancelled");
+    response.on("close", cancelled);
+    // The end of the connection may come while what was written before waits for its system.
+    const { socket } = response;
+    socket?.on("end", cancelled);
     let index = 0;
     const next = (): void => {
       if (generation.end !== "running") return;

@@ -7,6 +7,7 @@ import {
   type CapabilityValue,
   type Features,
   type JoinRequest,
+  type JoinRun,
   type LimitSource,
   type Liveness,
   type MeasuredFeatures,
@@ -66,6 +67,8 @@ export interface Registration {
   machineDigest: Uint8Array | undefined;
   /** the same for all participants of one agent process; undefined when it names none */
   agentId: string | undefined;
+  /** which of its agent's joins this is; undefined when that does not count them */
+  run: JoinRun | undefined;
   /** SHA-256 of the key that proves its owner's requests; undefined unless these go first */
   clientKeyDigest: Uint8Array | undefined;
   /** of the room's key that it joined with, and ends with; undefined without one */

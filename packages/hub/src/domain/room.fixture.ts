@@ -41,6 +41,7 @@ export function aParticipant(fields: ParticipantFields & { id: string }): Partic
     tokenDigest: new Uint8Array(32),
     machineDigest: undefined,
     agentId: undefined,
+    run: undefined,
     clientKeyDigest: undefined,
     keyId: undefined,
     roomCode: "ABC234",

@@ -45,6 +45,7 @@ export function storedRegistrationOf(
     tokenDigest: participant.tokenDigest,
     clientKeyDigest: participant.clientKeyDigest,
     agentId: participant.agentId,
+    run: participant.run,
     keyId: participant.keyId,
     registrant: { ...registrant, computer: undefined },
     has: {

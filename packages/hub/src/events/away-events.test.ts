@@ -101,6 +101,14 @@ describe("an error of a request that another hub piped", () => {
     expect(lab.at(2_000).slice(1)).toEqual(["llm.error 1 to bb", "llm.error 2 to bb"]);
   });
 
+  test("is told to that hub when it is published, which may see the connection break", () => {
+    const lab = startAway(here);
+    for (const id of ["1", "2"]) lab.events.piped(id, "bb");
+    expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(false);
+    expect(lab.events.divert(anEvent("llm.complete", "2"))).toBe(false);
+    expect(lab.told).toEqual(["1 to bb"]);
+  });
+
   test("waits for what that hub says of its client, where the connection broke", () => {
     const lab = startAway(here);
     for (const id of ["1", "2", "3"]) lab.events.piped(id, "bb");
@@ -179,6 +187,15 @@ describe("a request that its home did not live to end", () => {
     lab.events.ended("1");
     lab.isLinked = false;
     lab.place = here;
+    expect(lab.at(20_000)).toEqual([]);
+  });
+
+  test("has no second end when its home said so before the connection broke", () => {
+    const lab = startAway(there(one));
+    lab.events.ended("1");
+    lab.events.lost(end, one);
+    lab.isLinked = false;
+    lab.place = there(other);
     expect(lab.at(20_000)).toEqual([]);
   });
 

@@ -65,7 +65,7 @@ export class AwayEvents {
   /** rooms whose events are not published here */
   readonly #away = new Set<string>();
   readonly #waiting = new Map<string, RoomEvent[]>();
-  /** requests of other hubs' clients that have ended, and the generation before them */
+  /** requests whose end is published, and the generation before them */
   #ended = new Set<string>();
   #endedBefore = new Set<string>();
   /** requests that run here and where their clients are, the oldest first */
@@ -102,7 +102,11 @@ export class AwayEvents {
       }
     }
     if (isAway) this.arrived(event);
-    else if (hubId !== undefined) this.#endsOnce(event);
+    else if (hubId !== undefined) {
+      this.#noteEnd(requestIdOf(event));
+      // An error may cut the response, which looks to the hub of its client as if this one had ended.
+      if (event.name === "llm.error") this.#options.tellEnd(hubId, requestIdOf(event));
+    }
     return isAway;
   };
 
@@ -127,12 +131,16 @@ export class AwayEvents {
    */
   lost(end: RoomEvent, from: HubIdentity | undefined): void {
     const lost = { end, from, sinceMs: this.#options.nowMs(), hereMs: undefined };
-    if (this.#isPending(lost)) this.#lost.push(lost);
+    if (!this.#hasEnded(requestIdOf(end)) && this.#isPending(lost)) this.#lost.push(lost);
   }
 
-  /** The home of a request says that it has published its end: no other home does, if that one is killed now. */
+  /**
+   * The home of a request says that it has published its end: no other home does, if that one is killed now. The connection
+   * of the request may end before or after.
+   */
   ended(requestId: string): void {
     this.#lost = this.#lost.filter(({ end }) => requestIdOf(end) !== requestId);
+    this.#noteEnd(requestId);
   }
 
   /** Another hub has one for the home of a room, which is this hub as far as that one knows. */
@@ -229,13 +237,20 @@ export class AwayEvents {
   /** @returns whether it is the first end of its request */
   #endsOnce(end: RoomEvent): boolean {
     const requestId = requestIdOf(end);
-    if (this.#ended.has(requestId) || this.#endedBefore.has(requestId)) return false;
-    this.#ended.add(requestId);
-    if (this.#ended.size > maxEnded) {
-      this.#endedBefore = this.#ended;
-      this.#ended = new Set();
-    }
+    if (this.#hasEnded(requestId)) return false;
+    this.#noteEnd(requestId);
     return true;
+  }
+
+  #hasEnded(requestId: string): boolean {
+    return this.#ended.has(requestId) || this.#endedBefore.has(requestId);
+  }
+
+  #noteEnd(requestId: string): void {
+    this.#ended.add(requestId);
+    if (this.#ended.size <= maxEnded) return;
+    this.#endedBefore = this.#ended;
+    this.#ended = new Set();
   }
 }
 

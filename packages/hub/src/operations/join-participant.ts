@@ -65,7 +65,7 @@ export async function joinParticipant(
       : onlyIfNew
         ? proofOfReturn(context.ownership, existing, peer, request)
         : proofOf(context.ownership, existing, peer);
-  if (existing !== undefined) refuseLateJoin(existing, request, proof);
+  if (existing !== undefined) refuseLateJoin(existing, request);
   const conflicts = conflictWarnings(context, room, request.id, request.model);
   const joined =
     existing !== undefined && proof !== undefined

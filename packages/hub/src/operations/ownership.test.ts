@@ -203,27 +203,30 @@ describe("a join with If-None-Match: *", () => {
   });
 });
 
-describe("a join of the agent whose tunnel is open, without its token", () => {
-  const agent = { transport: "tunnel", agentId: "00000000-0000-4000-8000-000000000001" } as const;
-  const other = { ...agent, agentId: "00000000-0000-4000-8000-000000000002" };
+describe("a join that was held up", () => {
+  const bootId = "00000000-0000-4000-8000-000000000001";
+  const nth = (joins: number) => ({ transport: "tunnel", run: { bootId, joins } }) as const;
 
   test.each(["compat", "strict", "open"] as const)(
-    "was sent before, and changes nothing in %s mode",
+    "does not undo the next one of its agent in %s mode",
     async (ownership) => {
       const office = createOffice({ ownership });
-      const { participant } = await office.join(agent);
-      office.openTunnel(participant);
-      await expect(office.join(agent)).rejects.toMatchObject({ code: taken });
-      await expect(office.joinAsNew(agent)).rejects.toMatchObject({ code: taken });
+      const { participant } = await office.join(nth(2));
+      await expect(office.join(nth(1))).rejects.toMatchObject({ code: taken });
+      await expect(office.joinAsNew(nth(1))).rejects.toMatchObject({ code: taken });
+      expect(participant.run?.joins).toBe(2);
       expect(office.closedTunnels).toEqual([]);
     },
   );
 
-  test("is another one's from the next process at the same address", async () => {
+  test.each([
+    ["the agent's next run", { bootId: "00000000-0000-4000-8000-000000000002", joins: 1 }],
+    ["a client that counts no joins", undefined],
+  ])("is none from %s", async (_from, run) => {
     const office = createOffice();
-    const { participant } = await office.join(agent);
+    const { participant } = await office.join(nth(2));
     office.openTunnel(participant);
-    expect(await office.join(other)).toMatchObject({ isNew: false, participant });
+    expect(await office.join({ transport: "tunnel", run })).toMatchObject({ participant });
     expect(office.closedTunnels).toEqual([["ada", "replaced"]]);
   });
 });

@@ -69,19 +69,19 @@ export function proofOfReturn(
 }
 
 /**
- * A process that has a tunnel has a token, too, and joins with it: one of its joins that comes without was sent before, and
- * held up on its way. It must not close that tunnel.
+ * A join that was held up on its way must not undo the one that its agent sent after it: the agent has the token of that
+ * one, and its tunnel. Contract §3.
  *
  * @throws HubError `participant_id_taken`
  */
-export function refuseLateJoin(
-  existing: Participant,
-  { agentId }: JoinRequest,
-  proof: Proof,
-): void {
-  const isOwn = agentId !== undefined && agentId === existing.agentId;
-  if (isOwn && proof !== "token" && existing.paths.tunnel.kind === "open")
-    throw idTaken(existing, "Join with the participantToken of the last join.");
+export function refuseLateJoin(existing: Participant, { run }: JoinRequest): void {
+  const last = existing.run;
+  if (run === undefined || run.bootId !== last?.bootId || run.joins >= last.joins) return;
+  throw new HubError(
+    "participant_id_taken",
+    `${existing.id} joined room ${existing.roomCode} again after this join was sent.`,
+    { param: "run", hint: "Use the participantToken of its last join." },
+  );
 }
 
 /**

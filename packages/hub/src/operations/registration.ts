@@ -48,6 +48,7 @@ export function registrationOf(
     machineDigest:
       request.machineSecret === undefined ? undefined : digestOf(request.machineSecret),
     agentId: request.agentId,
+    run: request.run,
   };
 }
 

@@ -41,6 +41,7 @@ export class HubConnection {
   readonly #abort = new AbortController();
   #chart: ConnectionState = { kind: "idle" };
   #joining: Promise<void> | undefined;
+  #joins = 0;
   #waitTimer: Timer | undefined;
   #reportedOutage: string | undefined;
   #isLeaving = false;
@@ -188,7 +189,8 @@ export class HubConnection {
 
   async #join(entered: ConnectionState, isMoving: boolean): Promise<void> {
     const { room, timing, world } = this.#settings;
-    const joinRequest = { ...this.#settings.joinRequest, model: this.#options.model() };
+    const run = { bootId: this.#tunnel.bootId, joins: ++this.#joins };
+    const joinRequest = { ...this.#settings.joinRequest, model: this.#options.model(), run };
     // The hub that has waiting streams is dialled again soon.
     const isBrief = this.#tunnel.waitingStreams > 0;
     const limits = isBrief ? [timeoutSignal(world, timing.clusterDialMs)] : [];

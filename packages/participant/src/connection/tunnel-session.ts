@@ -56,7 +56,8 @@ const patience = 4;
  */
 export class TunnelSession {
   readonly #options: TunnelSessionOptions;
-  readonly #bootId: string;
+  /** Names this run of the participant. */
+  readonly bootId: string;
   readonly #retired = new RetiredTunnels();
   #connection: TunnelConnection | undefined;
   #interruption: Interruption | undefined;
@@ -67,7 +68,7 @@ export class TunnelSession {
 
   constructor(options: TunnelSessionOptions) {
     this.#options = options;
-    this.#bootId = options.world.randomUUID();
+    this.bootId = options.world.randomUUID();
   }
 
   /** Opens a connection in place of the one so far. */
@@ -85,7 +86,7 @@ export class TunnelSession {
       onReached: () => {
         this.#fastestReachMs = Math.min(this.#fastestReachMs, nowMs() - dialledMs);
       },
-      bootId: this.#bootId,
+      bootId: this.bootId,
       resumes: this.#waiting?.session,
       onOpened: (resumed) => {
         onOpened(this.#endInterruption(resumed));

@@ -18,6 +18,7 @@ describe("a stored registration", () => {
       registrant: { address: undefined, hasOrigin: true, throttleKey: "forwarded" },
       clientKeyDigest: Buffer.alloc(32, 9),
       agentId: "5f9a4a3e-6d0f-4c3e-9f0a-0d6c8c6b7a11",
+      run: { bootId: "5f9a4a3e-6d0f-4c3e-9f0a-0d6c8c6b7a12", joins: 3 },
       has: { authHeaders: true, instructions: true, machineSecret: true },
       ownerAddress: "10.0.0.7",
     });

@@ -1,4 +1,10 @@
-import { Capabilities, ParticipantConfig, ParticipantSummary, Specs } from "@roomhub/protocol";
+import {
+  Capabilities,
+  JoinRun,
+  ParticipantConfig,
+  ParticipantSummary,
+  Specs,
+} from "@roomhub/protocol";
 import type { StoredRegistration } from "../../domain/stored-registration.ts";
 
 const { shape } = ParticipantSummary;
@@ -33,6 +39,7 @@ const storedForm = ParticipantSummary.pick({
   tokenDigest: digest,
   clientKeyDigest: digest.optional(),
   keyId: text.optional(),
+  run: JoinRun.optional(),
   has: ParticipantSummary.pick({}).extend({
     ...{ authHeaders: flag, instructions: flag, machineSecret: flag },
   }),
@@ -73,6 +80,7 @@ export function decodeRegistration(stored: object): StoredRegistration {
     declaredContext: fields.declaredContext,
     liveness: fields.liveness,
     agentId: fields.agentId,
+    run: fields.run,
     keyId: fields.keyId,
     only: fields.only,
     batches: fields.batches,
