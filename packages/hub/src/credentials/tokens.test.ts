@@ -6,7 +6,6 @@ import {
   credentialsFrom,
   digestOf,
   isOperator,
-  looksLikeToken,
   matchesToken,
   mintClientKey,
   mintHostToken,
@@ -32,7 +31,6 @@ test("a client key is rhc_ and 32 random bytes in base64url, and no participant 
   const { token, digest } = mintClientKey(world);
   expect(token.reveal()).toBe(`rhc_${Buffer.alloc(32, 7).toString("base64url")}`);
   expect(matchesToken(token.reveal(), digest)).toBe(true);
-  expect(looksLikeToken(token.reveal())).toBe(false);
   expect(tokenFrom({ authorization: `Bearer ${token.reveal()}` })).toBeUndefined();
 });
 
@@ -41,7 +39,6 @@ test("a host token is rhh_ and 32 random bytes in base64url, and no participant 
   const text = token.reveal();
   expect(text).toBe(`rhh_${Buffer.alloc(32, 7).toString("base64url")}`);
   expect(matchesToken(text, digest)).toBe(true);
-  expect(looksLikeToken(text)).toBe(false);
   expect(hostTokenFrom({ authorization: `Bearer ${text}` })).toBe(text);
   expect(hostTokenFrom({ "x-host-token": text, authorization: "Bearer rhp_x" })).toBe(text);
   expect(hostTokenFrom({ authorization: "Bearer sk-1", "x-host-token": "sk-2" })).toBeUndefined();
@@ -61,16 +58,6 @@ test("a token matches its own digest and no other", () => {
   expect(matchesToken(undefined, one.digest)).toBe(false);
   expect(matchesToken("", one.digest)).toBe(false);
   expect(matchesToken(one.token.reveal(), new Uint8Array(0))).toBe(false);
-});
-
-test.each([
-  [mintToken(world).token.reveal(), true],
-  [`${mintToken(world).token.reveal()}x`, false],
-  ["rhp_", false],
-  ["sk-abcdefghijklmnopqrstuvwxyz", false],
-  [`rhp_${"=".repeat(43)}`, false],
-])("%s looks like a token: %s", (text, expected) => {
-  expect(looksLikeToken(text)).toBe(expected);
 });
 
 test.each([

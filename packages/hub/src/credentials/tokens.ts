@@ -6,7 +6,6 @@ const beginning = "rhp_";
 const clientKeyBeginning = "rhc_";
 const hostTokenBeginning = "rhh_";
 const keyBeginning = "rhk_";
-const tokenForm = /^rhp_[\w-]{43}$/;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -50,11 +49,6 @@ export function matchesToken(token: string | undefined, digest: Uint8Array): boo
 /** In constant time. */
 export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
-}
-
-/** Whether it has the form of a participant token, right or wrong. */
-export function looksLikeToken(text: string): boolean {
-  return tokenForm.test(text);
 }
 
 /** What a request carries to prove itself to the hub; each right or wrong. */
