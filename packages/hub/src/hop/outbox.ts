@@ -4,7 +4,7 @@ import { parseObject } from "@roomhub/protocol";
 export type HopNote =
   /** the client of that request has the whole response, or left before */
   | ["delivered" | "gone", requestId: string]
-  /** the end of that request has been published, after the connection that it was piped over broke */
+  /** an error has been published as the end of that request: its connection may break, or has broken */
   | ["ended", requestId: string]
   /** the highest epoch of a room that is known */
   | ["epoch", code: string, epoch: number]
