@@ -15,7 +15,7 @@ import {
 } from "./actors/room-owner.ts";
 import { ScriptedServer } from "./actors/scripted-server.ts";
 import { type Outcome, sendPlanned } from "./actors/simulated-client.ts";
-import type { Fault, Plan, PlannedChange, PlannedRequest } from "./plan.ts";
+import type { Fault, Plan, PlannedAgent, PlannedChange, PlannedRequest } from "./plan.ts";
 import { DirectoryLine, type DirectoryWeather } from "./platform/directory-line.ts";
 import { Disk, diskRoot } from "./platform/disk.ts";
 import { usePlatform } from "./platform/install.ts";
@@ -60,6 +60,7 @@ interface AgentProcess {
   readonly id: string;
   readonly model: string;
   readonly slots: number;
+  readonly budget: PlannedAgent["budget"];
   readonly server: ScriptedServer;
   participant: Participant | undefined;
   starts: number;
@@ -109,12 +110,13 @@ export class History {
       this.#disks.set(process.machine, new Disk(this.scheduler, process.machine));
     }
     const nowMs = () => this.scheduler.nowMs;
-    for (const { name, model, slots } of plan.agents) {
-      const server = new ScriptedServer(name, model, nowMs);
-      this.agents.push({
-        ...{ machine: machine(name), id: name, model, slots, server },
-        ...{ participant: undefined, starts: 0 },
-      });
+    for (const planned of plan.agents) {
+      const { name, model, slots, budget } = planned;
+      const server = new ScriptedServer(planned, nowMs);
+      const process = { machine: machine(name), participant: undefined, starts: 0 };
+      this.agents.push({ ...process, id: name, model, slots, budget, server });
+      if (budget !== undefined)
+        this.#disks.set(process.machine, new Disk(this.scheduler, process.machine));
     }
     this.#clients = plan.clients.map(machine);
     this.#cluster = product.createMemoryCluster();
@@ -298,7 +300,7 @@ export class History {
   }
 
   async #startAgent(agent: AgentProcess): Promise<void> {
-    const { machine, id, model, slots } = agent;
+    const { machine, id, model, slots, budget } = agent;
     // With the hub that the agent was given: any of them.
     const hub = this.hubs[agent.starts++ % this.hubs.length]!;
     await this.#on(machine, "start", () => {
@@ -308,6 +310,7 @@ export class History {
         ...{ id, nickname: id, model, config: { maxConcurrency: slots } },
         endpoint: `http://127.0.0.1:${modelPort}/v1`,
         env: {},
+        ...(budget === undefined ? {} : { budget, budgetFolder: `${diskRoot}/budgets` }),
       });
       agent.participant = participant;
       void participant.start().catch(() => {});

@@ -205,4 +205,23 @@ export const mutations: readonly Mutation[] = [
     before: 'if (event.name === "llm.error") this.#options.tellEnd(hubId, requestIdOf(event));',
     after: "",
   },
+  {
+    name: "an agent forgets after a restart what it has spent",
+    file: "packages/participant/src/budget/ledger.ts",
+    before: "const file = openSync(join(folder, `${key}.${this.#day}`), flags, 0o600);",
+    after:
+      "const file = openSync(join(folder, `${key}${this.#options.writerId}.${this.#day}`), flags, 0o600);",
+  },
+  {
+    name: "an agent does not write down the tokens of a response",
+    file: "packages/participant/src/budget/budget.ts",
+    before: "this.#deps.ledger.spend(this.#deps.world.wallMs(), tokens, isBatch);",
+    after: "void isBatch;",
+  },
+  {
+    name: "a request that is refused for a budget does not go to another participant",
+    file: "packages/hub/src/inference/retry.ts",
+    before: 'case "path":\n    case "budget":',
+    after: 'case "budget":\n      return false;\n    case "path":',
+  },
 ];

@@ -24,6 +24,14 @@ export interface PlannedRequest {
   isBatch: boolean;
 }
 
+/** An agent, and what its participant declares. */
+export interface PlannedAgent {
+  name: string;
+  model: string;
+  slots: number;
+  budget?: { requestsPerMinute: number } | { tokensPerDay: number };
+}
+
 /** A change that a hub acknowledges: what it confirmed must be there ever after. */
 export interface PlannedChange {
   atMs: number;
@@ -62,7 +70,7 @@ export type Mood = "down" | "overloaded" | "loading" | "breaks" | "unauthorised"
 export interface Plan {
   seed: number;
   hubs: string[];
-  agents: { name: string; model: string; slots: number }[];
+  agents: PlannedAgent[];
   clients: string[];
   requests: PlannedRequest[];
   changes: PlannedChange[];
@@ -104,7 +112,7 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
   const below = (bound: number) => Math.floor(random() * bound);
   const oneOf = <T>(items: readonly T[]): T => items[below(items.length)]!;
   const hubs = names("hub", random() < 0.5 ? 1 : 2 + below(2));
-  const agents = names("agent", 1 + below(3)).map((name) => ({
+  const agents = names("agent", 1 + below(3)).map((name): PlannedAgent => ({
     name,
     model: oneOf(["tiny", "large"]),
     slots: 1 + below(3),
@@ -325,6 +333,29 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
       [request.isForm, request.isStream] = [true, false];
       request.promptBytes = below(oneOf([20_000, 200_000, 2_000_000]));
     }
+  }
+  // Some agents have a budget, which is soon used up. Some start again meanwhile, and know what they have spent.
+  if (random() > 0.88) {
+    for (const agent of agents) {
+      if (random() < 0.3) continue;
+      const isOfRequests = random() < 0.5;
+      agent.budget = isOfRequests
+        ? { requestsPerMinute: 1 + below(4) }
+        : { tokensPerDay: 1 + below(oneOf([20, 200])) };
+    }
+    for (const request of requests) {
+      if (random() < 0.5) request.tokens = Math.min(request.tokens, 10);
+    }
+    const atMs = loadFromMs + below(loadMs);
+    const again = { atMs, machine: oneOf(agents).name, forMs: 100 + below(2_000) };
+    const forMs = 500 + below(2_000);
+    const kinds: readonly (readonly Fault[])[] = [
+      [],
+      [{ kind: "kill", ...again, isPowerCut: false }],
+      [{ kind: "stop", ...again }],
+      [{ kind: "stop", atMs, machine: oneOf(hubs), forMs }],
+    ];
+    if (random() < 0.7) faults.splice(0, faults.length, ...oneOf(kinds));
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Mood } from "../plan.ts";
+import type { Mood, PlannedAgent } from "../plan.ts";
 
 /** What a client asks of a scripted model server, in the first line of its only message. */
 export interface Script {
@@ -24,6 +24,8 @@ export interface Generation {
   prompt: string;
   beganMs: number;
   endedMs: number | undefined;
+  /** of a whole response, by a server that reports its usage; else 0 */
+  reportedTokens: number;
   end: "complete" | "cancelled" | "broken" | "running";
 }
 
@@ -39,6 +41,10 @@ export function textOf(script: Script): string {
   return Array.from({ length: script.tokens }, (_, index) => wordOf(script, index)).join("");
 }
 
+function usageOf({ tokens }: Script) {
+  return { prompt_tokens: 1, completion_tokens: tokens, total_tokens: 1 + tokens };
+}
+
 function wordOf({ tag, tokenBytes }: Script, index: number): string {
   return `${tag}.${index} `.padEnd(tokenBytes, "-");
 }
@@ -50,12 +56,14 @@ export class ScriptedServer {
   mood: Mood | undefined;
   mostAtOnce = 0;
   readonly #model: string;
+  readonly #reportsUsage: boolean;
   readonly #nowMs: () => number;
   #running = 0;
 
-  constructor(name: string, model: string, nowMs: () => number) {
+  constructor({ name, model, budget }: PlannedAgent, nowMs: () => number) {
     this.name = name;
     this.#model = model;
+    this.#reportsUsage = budget !== undefined;
     this.#nowMs = nowMs;
   }
 
@@ -127,6 +135,7 @@ export class ScriptedServer {
       prompt,
       beganMs: this.#nowMs(),
       endedMs: undefined,
+      reportedTokens: 0,
       end: "running",
     };
     this.generations.push(generation);
@@ -160,9 +169,12 @@ export class ScriptedServer {
         return;
       }
       end("complete");
-      if (isStream) response.end(lastChunkOf(script.tag, this.#model));
-      else if (form === "transcription") sendJson(response, 200, { text: textOf(script) });
-      else sendJson(response, 200, completionOf(script, this.#model));
+      if (form === "transcription") return sendJson(response, 200, { text: textOf(script) });
+      const usage = this.#reportsUsage ? usageOf(script) : undefined;
+      generation.reportedTokens = usage?.total_tokens ?? 0;
+      const reported = usage === undefined ? {} : { usage };
+      if (isStream) response.end(lastChunkOf(script.tag, this.#model, reported));
+      else sendJson(response, 200, { ...completionOf(script, this.#model), ...reported });
     };
     if (isStream) response.writeHead(200, { "content-type": "text/event-stream" });
     timer = setTimeout(next, script.gapMs);
@@ -180,9 +192,10 @@ function chunkOf(id: string, model: string, content: string): string {
   return `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created: 1, model, choices })}\n\n`;
 }
 
-function lastChunkOf(id: string, model: string): string {
+function lastChunkOf(id: string, model: string, reported: object): string {
   const choices = [{ index: 0, delta: {}, finish_reason: "stop" }];
-  return `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created: 1, model, choices })}\n\ndata: [DONE]\n\n`;
+  const chunk = { id, object: "chat.completion.chunk", created: 1, model, choices, ...reported };
+  return `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`;
 }
 
 function completionOf(script: Script, model: string): object {

@@ -42,7 +42,9 @@ const maxKeptBytes = 1024 * 1024;
 export function anotherServes({ plan, outcomes }: History): string[] {
   const fault = onlyFaultOf(plan.faults);
   if (fault?.kind !== "kill" || plan.hubs.includes(fault.machine)) return [];
-  const others = plan.agents.filter(({ name }) => name !== fault.machine);
+  const others = plan.agents.filter(
+    ({ name, budget }) => name !== fault.machine && budget === undefined,
+  );
   return outcomes.flatMap(({ tag, status, end, code }) => {
     const planned = plan.requests.find((request) => request.tag === tag)!;
     const { selector, isForm, promptBytes } = planned;

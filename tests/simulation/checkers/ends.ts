@@ -47,7 +47,7 @@ export function everyRequestEndsOnce(history: History): string[] {
 }
 
 /** Its socket broke so soon that it may have been closed before: sent once more within the attempt. Contract §3. */
-function mayBeSentAgain({ end, beganMs, endedMs = beganMs }: Generation): boolean {
+export function mayBeSentAgain({ end, beganMs, endedMs = beganMs }: Generation): boolean {
   return end !== "complete" && end !== "running" && endedMs - beganMs <= 1_000;
 }
 

@@ -2,6 +2,7 @@ import type { History } from "../history.ts";
 import { acknowledgedIsThere } from "./acknowledged.ts";
 import { anotherServes, silenceIsNoticed } from "./agents.ts";
 import { batchesComeLast, batchesLeaveSlots } from "./batches.ts";
+import { budgetsAreKept, refusalsAreTrue } from "./budgets.ts";
 import { bytesAreTheServers, promptsAreTheClients } from "./bytes.ts";
 import { eventsInOneOrder } from "./events.ts";
 import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
@@ -34,6 +35,8 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "nothing waits beside a free slot": nothingWaitsBesideAFreeSlot,
   "batches come last": batchesComeLast,
   "batches leave slots": batchesLeaveSlots,
+  "budgets are kept": budgetsAreKept,
+  "refusals for a budget are true": refusalsAreTrue,
   "no stream just closes": noStreamJustCloses,
   "leaving cancels": leavingCancels,
   "what was confirmed is there": acknowledgedIsThere,

@@ -31,6 +31,7 @@ export function everyHubServes({ lateOutcomes }: History): string[] {
     lateOutcomes
       // The request by which credentials that were refused are tried again.
       .filter(({ outcome }) => outcome.code !== "provider_auth_failed")
+      .filter(({ outcome }) => outcome.code !== "budget_exhausted")
       .filter(({ outcome }) => outcome.end !== "complete")
       .map(({ hub, outcome }) => `a request at ${hub} is ${outcome.end}: ${outcome.code ?? ""}`)
   );

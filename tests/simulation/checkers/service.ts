@@ -2,8 +2,12 @@ import type { Outcome } from "../actors/simulated-client.ts";
 import type { Generation } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
 
-/** What a request may end with although nothing is broken: more is asked of the slots than they do in the time. */
-export const ofLoad: ReadonlySet<string> = new Set(["queue_timeout", "queue_full"]);
+/** What a request may end with although nothing is broken: more is asked of the slots, or budgets, than they do in the time. */
+export const ofLoad: ReadonlySet<string> = new Set([
+  "queue_timeout",
+  "queue_full",
+  "budget_exhausted",
+]);
 
 /** Longer than a request takes through hub and agent. */
 const startMs = 1_500;
@@ -43,6 +47,7 @@ export function nothingWaitsBesideAFreeSlot({ plan, agents, outcomes }: History)
       agents.flatMap(({ server }) => server.generations),
     );
     return agents
+      .filter(({ budget }) => budget === undefined)
       .filter(({ id, model }) => ["*", id, model, `model:${model}`].includes(selector))
       .flatMap(({ id, slots, server }) =>
         longestFreeMs(server.generations, slots, waited) > startMs

@@ -3,6 +3,7 @@ import type { Machine, Scheduler } from "./scheduler.ts";
 
 /** What a name stands for: its bytes, and those of them that outlive a power cut. */
 interface File {
+  readonly inode: number;
   bytes: Buffer;
   synced: Buffer;
 }
@@ -11,6 +12,9 @@ type Named = File | "folder";
 
 /** Where a simulated disk is. It always exists. */
 export const diskRoot = "/disk";
+
+/** No file of the process itself has such a number. */
+const firstDescriptor = 1_000_000;
 
 /** The flags of `open` and `writeFile` that are known here. */
 interface WriteOptions {
@@ -30,6 +34,8 @@ export class Disk {
   readonly #names = new Map<string, Named>([[diskRoot, "folder"]]);
   readonly #syncedNames = new Map<string, Named>([[diskRoot, "folder"]]);
   readonly #mostMs: number;
+  readonly #open = new Map<number, File>();
+  #lastOpen = firstDescriptor;
 
   constructor(scheduler: Scheduler, machine: Machine) {
     this.#scheduler = scheduler;
@@ -73,10 +79,7 @@ export class Disk {
         for (let at = path; !this.#names.has(at); at = dirname(at)) this.#add(at, "folder");
         return first;
       }),
-    readdir: (path: string) =>
-      this.#call("readdir", () =>
-        [...this.#names.keys()].filter((name) => dirname(name) === path).map((at) => basename(at)),
-      ),
+    readdir: (path: string) => this.#call("readdir", () => namesIn(this.#names, path)),
     readFile: (path: string, options?: unknown) =>
       this.#call("read", () => {
         const { bytes } = this.#file(path);
@@ -104,10 +107,49 @@ export class Disk {
     open: (path: string, flag: string) =>
       this.#call("open", () => {
         if (flag === "w") this.#names.delete(path);
-        if (flag !== "r") this.#add(path, { bytes: Buffer.alloc(0), synced: Buffer.alloc(0) });
+        if (flag !== "r") this.#add(path, emptyFile());
         return this.#handleOf(path, this.#get(path));
       }),
   };
+
+  /** As `node:fs` has them: at once. What is written is not synced. */
+  readonly callsSync = {
+    mkdirSync: (path: string) => {
+      for (let at = path; !this.#names.has(at); at = dirname(at)) this.#add(at, "folder");
+    },
+    readdirSync: (path: string) => namesIn(this.#names, path),
+    rmSync: (path: string) => void this.#names.delete(path),
+    /** for appending, and made when it is not there */
+    openSync: (path: string) => {
+      if (!this.#names.has(path)) this.#add(path, emptyFile());
+      this.#open.set(++this.#lastOpen, this.#file(path));
+      return this.#lastOpen;
+    },
+    closeSync: (descriptor: number) => void this.#open.delete(descriptor),
+    fstatSync: (descriptor: number) => {
+      const { bytes, inode } = this.#opened(descriptor);
+      return { size: bytes.length, ino: inode };
+    },
+    writeSync: (descriptor: number, bytes: Uint8Array) => {
+      if (this.isFull) throw systemError("ENOSPC", "write");
+      const file = this.#opened(descriptor);
+      file.bytes = Buffer.concat([file.bytes, bytes]);
+      return bytes.length;
+    },
+    readSync: (descriptor: number, into: Buffer, at: number, length: number, from: number) =>
+      this.#opened(descriptor).bytes.copy(into, at, from, from + length),
+  };
+
+  /** Whether it is a file of this disk that is open. */
+  hasOpen(descriptor: unknown): boolean {
+    return this.#open.has(descriptor as number);
+  }
+
+  #opened(descriptor: number): File {
+    const file = this.#open.get(descriptor);
+    if (file === undefined) throw systemError("EBADF", String(descriptor));
+    return file;
+  }
 
   #handleOf(path: string, named: Named) {
     return {
@@ -162,6 +204,16 @@ export class Disk {
       });
     });
   }
+}
+
+let inodes = 0;
+
+function emptyFile(): File {
+  return { inode: ++inodes, bytes: Buffer.alloc(0), synced: Buffer.alloc(0) };
+}
+
+function namesIn(names: ReadonlyMap<string, Named>, folder: string): string[] {
+  return [...names.keys()].filter((name) => dirname(name) === folder).map((at) => basename(at));
 }
 
 function setOrDelete(names: Map<string, Named>, path: string, named: Named | undefined): void {

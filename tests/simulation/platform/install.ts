@@ -1,4 +1,5 @@
 import crypto from "node:crypto";
+import fs from "node:fs";
 import fsPromises from "node:fs/promises";
 import http from "node:http";
 import { syncBuiltinESMExports } from "node:module";
@@ -330,5 +331,21 @@ function replaceFiles(): void {
       return (disk.calls[name] as typeof realCall)(path, ...rest);
     };
     Object.assign(fsPromises, { [name]: call });
+  }
+  const syncNames = [
+    ...(["mkdirSync", "readdirSync", "rmSync", "openSync", "closeSync"] as const),
+    ...(["fstatSync", "readSync", "writeSync"] as const),
+  ];
+  for (const name of syncNames) {
+    const realCall = fs[name] as (file: unknown, ...rest: unknown[]) => unknown;
+    const call = (file: unknown, ...rest: unknown[]): unknown => {
+      const now = active();
+      const disk = now?.disks.get(now.scheduler.machine);
+      const isOfDisk =
+        typeof file === "string" ? file.startsWith(diskRoot) : disk?.hasOpen(file) === true;
+      if (disk === undefined || !isOfDisk) return realCall(file, ...rest);
+      return (disk.callsSync[name] as typeof realCall)(file, ...rest);
+    };
+    Object.assign(fs, { [name]: call });
   }
 }
