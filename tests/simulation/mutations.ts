@@ -194,6 +194,12 @@ export const mutations: readonly Mutation[] = [
     after: "",
   },
   {
+    name: "those who had a turn go before those who had none",
+    file: "packages/hub/src/inference/sender/turns.ts",
+    before: "if (places.length > 1) places.sort((one, other) => one.turn - other.turn);",
+    after: "if (places.length > 1) places.sort((one, other) => other.turn - one.turn);",
+  },
+  {
     name: "a join that was held up undoes the one that was sent after it (once)",
     file: "packages/hub/src/operations/join-participant.ts",
     before: "if (existing !== undefined) refuseLateJoin(existing, request);",

@@ -357,6 +357,19 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
     ];
     if (random() < 0.7) faults.splice(0, faults.length, ...oneOf(kinds));
   }
+  // One client sends many at once, and another one a single request while they wait.
+  if (clients.length > 1 && random() > 0.95) {
+    const [{ name }, lone] = [oneOf(agents), below(clients.length)];
+    for (const [index, request] of requests.entries()) {
+      const isLone = index === 0;
+      request.atMs = loadFromMs + (isLone ? 200 + below(500) : below(100));
+      request.client = isLone ? lone : (lone + 1) % clients.length;
+      [request.selector, request.leavesAfterMs] = [name, undefined];
+      [request.isBatch, request.isForm] = [false, false];
+      [request.tokens, request.gapMs] = [3 + below(5), 50 + below(50)];
+    }
+    faults.splice(0, faults.length);
+  }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;
   return { seed, hubs, agents, clients, requests, changes, faults, healMs };

@@ -21,6 +21,7 @@ import { secretsAreKept } from "./secrets.ts";
 import { selectorsAreKept } from "./selectors.ts";
 import { nothingSpins } from "./spinning.ts";
 import { slotsAreKept } from "./slots.ts";
+import { turnsAreKept } from "./turns.ts";
 
 /** What must hold of every history: each returns what does not, in words. */
 export const checkers: Readonly<Record<string, (history: History) => string[]>> = {
@@ -33,6 +34,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "secrets are kept": secretsAreKept,
   "what is served is whole": whatIsServedIsWhole,
   "nothing waits beside a free slot": nothingWaitsBesideAFreeSlot,
+  "turns are kept": turnsAreKept,
   "batches come last": batchesComeLast,
   "batches leave slots": batchesLeaveSlots,
   "budgets are kept": budgetsAreKept,

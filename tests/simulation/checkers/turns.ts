@@ -1,0 +1,37 @@
+import type { History } from "../history.ts";
+
+/** Longer than a request takes to its hub. */
+const arrivesMs = 100;
+
+/**
+ * With nothing broken, a client that has one request at a participant waits for at most one request per slot of each other
+ * client. Contract §3, "Turns".
+ */
+export function turnsAreKept({ plan, agents, outcomes }: History): string[] {
+  if (plan.faults.length > 0) return [];
+  const clientOf = new Map(plan.requests.map(({ tag, client }) => [tag, client]));
+  const sent = plan.requests.flatMap((request) => {
+    const outcome = outcomes.find(({ tag }) => tag === request.tag);
+    return outcome === undefined ? [] : [{ ...request, ...outcome }];
+  });
+  return agents.flatMap(({ id, slots, server: { generations } }) =>
+    sent.flatMap(({ tag, client, selector, isBatch, isForm, sentMs, endedMs = Infinity }) => {
+      const isAlone = !sent.some(
+        (one) =>
+          one.client === client &&
+          one.tag !== tag &&
+          one.sentMs < endedMs &&
+          sentMs < (one.endedMs ?? Infinity),
+      );
+      if (selector !== id || isBatch || isForm || !isAlone) return [];
+      const began = generations.find((one) => one.tag === tag)?.beganMs ?? endedMs;
+      const before = generations.filter(
+        ({ beganMs }) => sentMs + arrivesMs < beganMs && beganMs < began,
+      );
+      return plan.clients.flatMap((name, other) => {
+        const turns = before.filter((one) => clientOf.get(one.tag) === other).length;
+        return turns > slots ? [`${tag} waited for ${turns} requests of ${name} at ${id}`] : [];
+      });
+    }),
+  );
+}
