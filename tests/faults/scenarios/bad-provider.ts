@@ -1,3 +1,4 @@
+import { badResponses, broken } from "../../support/providers/bad-responses.ts";
 import type { Behaviour } from "../../support/providers/fake-provider.ts";
 import type { CallOutcome } from "../client-call.ts";
 import { must } from "../figure.ts";
@@ -21,14 +22,6 @@ const refusedCredentials = (status: number): Row => ({
   ...{ name: `responds ${status}`, behaviour: { kind: "status", status } },
   ...{ stream: "provider_auth_failed", json: "provider_auth_failed" },
 });
-const raw = (
-  name: string,
-  bytes: string,
-  told: string | readonly string[] = "provider_invalid_response",
-): Row => ({
-  ...{ name, behaviour: { kind: "raw", bytes }, stream: told, json: told },
-});
-const broken = ["provider_invalid_response", "provider_disconnected", "provider_unreachable"];
 
 /** Invalid responses of a provider. Limits: 3 s to the first byte, 3 s between bytes. */
 const rows: readonly Row[] = [
@@ -78,83 +71,9 @@ const rows: readonly Row[] = [
     ...{ name: `responds ${status}`, behaviour: { kind: "status", status } },
     ...{ stream: "fake", json: "fake" },
   })),
-  ...[301, 302, 307, 308, 204, 206, 304].map((status): Row => ({
-    ...{
-      name: `responds ${status}`,
-      behaviour: { kind: "status", status, body: "", headers: { location: "http://127.0.0.1:1/" } },
-    },
-    ...{ stream: broken, json: broken.concat("complete") },
+  ...badResponses.map(({ name, bytes, stream, json }): Row => ({
+    ...{ name, behaviour: { kind: "raw", bytes }, stream, json },
   })),
-  raw("says garbage", "garbage\r\n\r\n", broken),
-  raw("says nothing", "", broken),
-  raw("half a head", "HTTP/1.1 200 OK\r\ncontent-ty", broken),
-  raw(
-    "a status of 999",
-    "HTTP/1.1 999 What\r\ncontent-length: 2\r\n\r\n{}",
-    broken.concat("provider_error"),
-  ),
-  raw("a status of 99", "HTTP/1.1 99 What\r\ncontent-length: 2\r\n\r\n{}", broken),
-  raw(
-    "a status of 101",
-    "HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
-    broken,
-  ),
-  raw(
-    "a header that is no Latin-1",
-    "HTTP/1.1 200 OK\r\nopenai-model: ☃\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
-    broken.concat("complete"),
-  ),
-  raw(
-    "a header with a bare CR",
-    "HTTP/1.1 200 OK\r\nopenai-model: a\rb\r\ncontent-length: 2\r\n\r\n{}",
-    broken.concat("complete"),
-  ),
-  raw("two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}", broken),
-  raw(
-    "length and chunks",
-    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}",
-    broken,
-  ),
-  raw(
-    "a wrong chunk",
-    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n{}",
-    broken,
-  ),
-  raw(
-    "less than its length",
-    'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a":',
-    broken,
-  ),
-  raw(
-    "HTML",
-    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>",
-    broken,
-  ),
-  raw(
-    "JSON that is none",
-    'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5\r\n\r\n{"a":',
-    broken,
-  ),
-  raw(
-    "1,000 headers",
-    `HTTP/1.1 200 OK\r\n${"x-a: b\r\n".repeat(1_000)}content-length: 2\r\n\r\n{}`,
-    broken.concat("complete"),
-  ),
-  raw(
-    "a header of 1 MiB",
-    `HTTP/1.1 200 OK\r\nx-a: ${"b".repeat(1_024 * 1_024)}\r\ncontent-length: 2\r\n\r\n{}`,
-    broken,
-  ),
-  raw(
-    "__proto__ as a header",
-    "HTTP/1.1 200 OK\r\n__proto__: x\r\nconstructor: y\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
-    broken.concat("complete"),
-  ),
-  raw(
-    "gzip unasked",
-    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\x1f\x8b",
-    broken,
-  ),
 ];
 
 /** After them the participant gets no requests for a while. */

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Mood, PlannedAgent } from "../plan.ts";
+import { badResponses } from "../../support/providers/bad-responses.ts";
+import type { BadMood, Mood, PlannedAgent } from "../plan.ts";
 
 /** What a client asks of a scripted model server, in the first line of its only message. */
 export interface Script {
@@ -26,7 +27,9 @@ export interface Generation {
   endedMs: number | undefined;
   /** of a whole response, by a server that reports its usage; else 0 */
   reportedTokens: number;
-  end: "complete" | "cancelled" | "broken" | "running";
+  end: "complete" | "cancelled" | "broken" | "running" | "bad";
+  /** of one that is `bad`: the name of the response in its place */
+  sent: string | undefined;
 }
 
 /** The text of a request for it. @param bytes - at least so many */
@@ -84,6 +87,8 @@ export class ScriptedServer {
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
     if (this.mood === "down") return void request.socket.destroy();
+    if (isBad(this.mood) && this.mood.isEverywhere && request.method === "GET")
+      return sendBad(response, this.mood);
     if (this.mood === "loading")
       return sendJson(response, 503, {
         error: { message: "Loading model", type: "unavailable_error", code: 503 },
@@ -137,8 +142,13 @@ export class ScriptedServer {
       endedMs: undefined,
       reportedTokens: 0,
       end: "running",
+      sent: undefined,
     };
     this.generations.push(generation);
+    if (isBad(this.mood)) {
+      Object.assign(generation, { end: "bad", endedMs: this.#nowMs(), sent: this.mood.sends });
+      return sendBad(response, this.mood);
+    }
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#running);
     let timer: NodeJS.Timeout | undefined;
     const end = (how: Generation["end"]) => {
@@ -179,6 +189,14 @@ export class ScriptedServer {
     if (isStream) response.writeHead(200, { "content-type": "text/event-stream" });
     timer = setTimeout(next, script.gapMs);
   }
+}
+
+function isBad(mood: Mood | undefined): mood is BadMood {
+  return typeof mood === "object";
+}
+
+function sendBad({ socket }: ServerResponse, { sends }: BadMood): void {
+  socket?.end(badResponses.find(({ name }) => name === sends)!.bytes);
 }
 
 /** The content of its last part. */

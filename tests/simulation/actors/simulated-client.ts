@@ -60,9 +60,12 @@ export function sendPlanned(
     });
     response.on("error", () => finish("cut"));
     response.on("close", () => {
-      readInto(outcome, bytes);
+      // A model server may respond with JSON although a stream was requested.
+      const isJson = response.headers["content-type"]?.startsWith("application/json") === true;
+      readInto(outcome, isJson ? [bytes] : eventsOf(bytes));
       outcome.isClosed = response.complete;
-      const isWhole = response.complete && (!isStream || bytes.includes("data: [DONE]"));
+      const hasEnd = !isStream || isJson || bytes.includes("data: [DONE]");
+      const isWhole = response.complete && hasEnd;
       if (outcome.code !== undefined || (outcome.status ?? 0) >= 400) finish("error");
       else finish(isWhole ? "complete" : "cut");
     });
@@ -118,8 +121,7 @@ interface Frame {
   error?: { code?: string };
 }
 
-function readInto(outcome: Outcome, bytes: string): void {
-  const frames = bytes.trimStart().startsWith("{") ? [bytes] : eventsOf(bytes);
+function readInto(outcome: Outcome, frames: readonly string[]): void {
   for (const text of frames) {
     const frame = parse(text);
     const [choice] = frame?.choices ?? [];

@@ -6,6 +6,8 @@ export function bytesAreTheServers({ plan, outcomes, agents }: History): string[
   const generations = agents.flatMap(({ server }) => server.generations);
   return outcomes.flatMap((outcome) => {
     const { tag, text, end } = outcome;
+    // What it has is judged with the bad responses.
+    if (generations.some((one) => one.tag === tag && one.end === "bad")) return [];
     const planned = plan.requests.find((request) => request.tag === tag)!;
     const whole = textOf(planned);
     if (end === "complete" && text !== whole)

@@ -15,6 +15,7 @@ import {
   nothingWaitsBesideAFreeSlot,
   whatIsServedIsWhole,
 } from "./service.ts";
+import { badResponsesStayWhereTheyAre } from "./bad-responses.ts";
 import { memoryStays } from "./memory.ts";
 import { noTunnelIsLost, tunnelsGoOn } from "./resume.ts";
 import { secretsAreKept } from "./secrets.ts";
@@ -51,6 +52,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "no tunnel is lost": noTunnelIsLost,
   "silence is noticed": silenceIsNoticed,
   "another one serves": anotherServes,
+  "bad responses stay where they are": badResponsesStayWhereTheyAre,
   "memory stays until it has left": memoryStays,
   "nothing spins": nothingSpins,
   "nothing is thrown": nothingWasThrown,
