@@ -543,6 +543,8 @@ export class SimulatedSocket extends Duplex {
   /** The other end has read so much. */
   #wasRead(bytes: number): void {
     this.#unreadBytes -= bytes;
+    // What a process that was killed had still to write is lost with it.
+    if (this.#boot !== this.machine.boot) return;
     if (this.#lent === undefined || this.connecting || !this.#isRoomFor(this.#lent)) return;
     this.#network.scheduler.schedule(this.machine, 0.01, "window", () => this.#takeLent());
   }
