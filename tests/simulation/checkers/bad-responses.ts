@@ -1,7 +1,7 @@
 import { badResponses } from "../../support/providers/bad-responses.ts";
 import type { Outcome } from "../actors/simulated-client.ts";
 import type { History } from "../history.ts";
-import type { BadMood, Fault } from "../plan.ts";
+import type { BadMood, Fault, PlannedRequest } from "../plan.ts";
 import { ofLoad } from "./service.ts";
 
 /** With nothing broken but responses of model servers, only the requests that they responded to fail. Contract §3. */
@@ -27,7 +27,9 @@ function wrongEnds(history: History): string[] {
       .concat(sent.size === 0 ? unsent : []);
     const isServed = ofIt.some(({ end }) => end === "complete");
     const end = outcome.end === "error" ? (outcome.code ?? "an error without a code") : outcome.end;
-    if (allowed.includes(end) || (end === "complete" && isServed)) return [];
+    // HTML is a transcript, too. Contract §4, "Few servers".
+    const isTranscript = sent.has("HTML") && plan.requests.some(isFormOf(outcome));
+    if (allowed.includes(end) || (end === "complete" && (isServed || isTranscript))) return [];
     return [
       `${outcome.tag} ended with ${end}, and its model server sent ${[...sent].join(", ") || "nothing"}`,
     ];
@@ -55,6 +57,10 @@ function harmed(history: History): string[] {
     ...others.map(({ tag, end, code }) => `${tag} ended with ${code ?? end} at another one`),
     ...new Set(offline),
   ];
+}
+
+function isFormOf({ tag }: Outcome) {
+  return (one: PlannedRequest) => one.tag === tag && one.isForm;
 }
 
 function isOfLoad({ code }: Outcome): boolean {
