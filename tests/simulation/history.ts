@@ -61,6 +61,7 @@ interface AgentProcess {
   readonly model: string;
   readonly slots: number;
   readonly budget: PlannedAgent["budget"];
+  readonly context: PlannedAgent["context"];
   readonly server: ScriptedServer;
   participant: Participant | undefined;
   starts: number;
@@ -111,10 +112,10 @@ export class History {
     }
     const nowMs = () => this.scheduler.nowMs;
     for (const planned of plan.agents) {
-      const { name, model, slots, budget } = planned;
+      const { name: id, model, slots, budget, context } = planned;
       const server = new ScriptedServer(planned, nowMs);
-      const process = { machine: machine(name), participant: undefined, starts: 0 };
-      this.agents.push({ ...process, id: name, model, slots, budget, server });
+      const process = { machine: machine(id), participant: undefined, starts: 0 };
+      this.agents.push({ ...process, id, model, slots, budget, context, server });
       if (budget !== undefined)
         this.#disks.set(process.machine, new Disk(this.scheduler, process.machine));
     }

@@ -242,4 +242,16 @@ export const mutations: readonly Mutation[] = [
     before: "if ((at < 0 ? this.#text.length : at) > maxHeadBytes) {",
     after: "if (at > Number.MAX_SAFE_INTEGER) {",
   },
+  {
+    name: "a prompt that was too long for one participant is refused although another has the context",
+    file: "packages/hub/src/inference/routing.ts",
+    before: 'if (this.#stepAfter(attempt, "context", attempts) !== "elsewhere") return false;',
+    after: "if (attempts > 0) return false;",
+  },
+  {
+    name: "a context that is known keeps no request away",
+    file: "packages/hub/src/domain/needs/bar.ts",
+    before: "const tokens = isTight(room, query) ? demand.leastTokens() : 0;",
+    after: "const tokens = 0;",
+  },
 ];

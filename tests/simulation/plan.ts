@@ -31,6 +31,8 @@ export interface PlannedAgent {
   model: string;
   slots: number;
   budget?: { requestsPerMinute: number } | { tokensPerDay: number };
+  /** of its model server, which refuses longer prompts; `isReported`: its list of models says so */
+  context?: { tokens: number; isReported: boolean };
 }
 
 /** A change that a hub acknowledges: what it confirmed must be there ever after. */
@@ -388,6 +390,18 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
       return { kind: "model server", atMs, machine, mood, forMs: 500 + below(loadMs) };
     };
     faults.splice(0, faults.length, ...Array.from({ length: 1 + below(6) }, badMood));
+  }
+  // Some model servers have small contexts, and some requests are too long for one or for all of them.
+  // The number is chosen as the one before.
+  if (agents.length > 1 && below(10) === 0) {
+    for (const agent of agents) {
+      if (random() < 0.3) continue;
+      agent.context = { tokens: 60 + below(oneOf([300, 1_500])), isReported: random() < 0.6 };
+    }
+    for (const request of requests) {
+      if (random() < 0.6) request.promptBytes = below(oneOf([5_000, 30_000, 100_000]));
+    }
+    if (random() < 0.7) faults.splice(0, faults.length);
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { badResponses } from "../../support/providers/bad-responses.ts";
-import type { BadMood, Mood, PlannedAgent } from "../plan.ts";
+import type { BadMood, Mood, PlannedAgent, PlannedRequest } from "../plan.ts";
 
 /** What a client asks of a scripted model server, in the first line of its only message. */
 export interface Script {
@@ -39,6 +39,24 @@ export function promptOf({ tag, tokens, gapMs, tokenBytes }: Script, bytes: numb
   return prompt;
 }
 
+/** What a tokenizer makes of a prompt. */
+function tokensOf(prompt: string): number {
+  return Math.ceil(prompt.replaceAll(/-+/g, "-").length / 4);
+}
+
+/** Whether the model server's context is large enough for the request. Forms count for none. */
+export function hasRoomFor({ context }: Pick<PlannedAgent, "context">, planned: PlannedRequest) {
+  if (context === undefined || planned.isForm) return true;
+  return tokensOf(promptOf(planned, planned.promptBytes)) < context.tokens;
+}
+
+/** As llama.cpp says it. */
+function tooLongFor(context: number, prompt: number): object {
+  const message = `request (${prompt} tokens) exceeds the available context size (${context} tokens), try increasing it`;
+  const type = "exceed_context_size_error";
+  return { error: { code: 400, message, type, n_prompt_tokens: prompt, n_ctx: context } };
+}
+
 /** The text that a script leads to, wherever it is generated. */
 export function textOf(script: Script): string {
   return Array.from({ length: script.tokens }, (_, index) => wordOf(script, index)).join("");
@@ -56,17 +74,21 @@ function wordOf({ tag, tokenBytes }: Script, index: number): string {
 export class ScriptedServer {
   readonly name: string;
   readonly generations: Generation[] = [];
+  /** tags of prompts that were too long for its context, each time */
+  readonly refused: string[] = [];
   mood: Mood | undefined;
   mostAtOnce = 0;
   readonly #model: string;
   readonly #reportsUsage: boolean;
+  readonly #context: PlannedAgent["context"];
   readonly #nowMs: () => number;
   #running = 0;
 
-  constructor({ name, model, budget }: PlannedAgent, nowMs: () => number) {
+  constructor({ name, model, budget, context }: PlannedAgent, nowMs: () => number) {
     this.name = name;
     this.#model = model;
     this.#reportsUsage = budget !== undefined;
+    this.#context = context;
     this.#nowMs = nowMs;
   }
 
@@ -96,9 +118,11 @@ export class ScriptedServer {
     if (this.mood === "unauthorised")
       return sendJson(response, 401, { error: { message: "no key" } });
     if (request.url === "/v1/models") {
+      const meta =
+        this.#context?.isReported === true ? { meta: { n_ctx: this.#context.tokens } } : {};
       return sendJson(response, 200, {
         object: "list",
-        data: [{ id: this.#model, object: "model" }],
+        data: [{ id: this.#model, object: "model", ...meta }],
       });
     }
     const isForm = request.url === "/v1/audio/transcriptions";
@@ -134,6 +158,13 @@ export class ScriptedServer {
     const isStream = form === "stream";
     const [line = ""] = prompt.split("\n", 1);
     const script = JSON.parse(line) as Script;
+    if (form !== "transcription" && this.#context !== undefined) {
+      const count = tokensOf(prompt);
+      if (count >= this.#context.tokens) {
+        this.refused.push(script.tag);
+        return sendJson(response, 400, tooLongFor(this.#context.tokens, count));
+      }
+    }
     const generation: Generation = {
       tag: script.tag,
       server: this.name,

@@ -1,3 +1,4 @@
+import { hasRoomFor } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
 import type { Fault } from "../plan.ts";
 import { ofLoad } from "./service.ts";
@@ -49,7 +50,10 @@ export function anotherServes({ plan, outcomes }: History): string[] {
     const planned = plan.requests.find((request) => request.tag === tag)!;
     const { selector, isForm, promptBytes } = planned;
     if (isForm && promptBytes + 1_000 > maxKeptBytes) return [];
-    const isOther = others.some(({ model }) => ["*", model, `model:${model}`].includes(selector));
+    const isOther = others.some(
+      (agent) =>
+        ["*", agent.model, `model:${agent.model}`].includes(selector) && hasRoomFor(agent, planned),
+    );
     if (!isOther || status === 200 || end !== "error" || ofLoad.has(code ?? "")) return [];
     return [`${tag} ended with ${code ?? end}, and another agent was there`];
   });

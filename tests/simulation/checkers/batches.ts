@@ -1,4 +1,5 @@
 import type { Generation } from "../actors/scripted-server.ts";
+import { hasRoomFor } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
 
 /** Longer than a request takes to a hub, and from there to an agent and its model server. */
@@ -8,9 +9,10 @@ const arrivesMs = 1_500;
 export function batchesComeLast(history: History): string[] {
   return unbrokenBatches(history).flatMap(({ tag, beganMs, agent }) =>
     interactiveOf(history)
-      .filter(({ selector }) =>
-        ["*", agent.id, agent.model, `model:${agent.model}`].includes(selector),
+      .filter(({ planned }) =>
+        ["*", agent.id, agent.model, `model:${agent.model}`].includes(planned.selector),
       )
+      .filter(({ planned }) => hasRoomFor(agent, planned))
       .filter(
         ({ sentMs, waitedUntilMs }) => sentMs + arrivesMs < beganMs && beganMs < waitedUntilMs,
       )
@@ -54,11 +56,12 @@ type Agent = History["agents"][number];
 /** Interactive requests, and until when each waited. */
 function interactiveOf({ plan, agents, outcomes }: History) {
   const generations = agents.flatMap(({ server }) => server.generations);
-  return plan.requests.flatMap(({ tag, selector, isBatch }) => {
+  return plan.requests.flatMap((planned) => {
+    const { tag, isBatch } = planned;
     const outcome = outcomes.find((one) => one.tag === tag);
     if (isBatch || outcome === undefined) return [];
     const began = generations.filter((one) => one.tag === tag).map(({ beganMs }) => beganMs);
     const { sentMs, endedMs = Infinity } = outcome;
-    return [{ tag, selector, sentMs, waitedUntilMs: Math.min(endedMs, ...began) }];
+    return [{ tag, planned, sentMs, waitedUntilMs: Math.min(endedMs, ...began) }];
   });
 }

@@ -1,4 +1,5 @@
 import type { Outcome } from "../actors/simulated-client.ts";
+import { hasRoomFor } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
 import { mayBeSentAgain } from "./ends.ts";
 
@@ -66,6 +67,7 @@ export function refusalsAreTrue(history: History): string[] {
   return all.flatMap((outcome) => {
     const planned = plan.requests.find(({ tag }) => tag === outcome.tag);
     const { selector, isForm } = planned ?? { selector: "*", isForm: false };
+    const isFitting = (agent: Agent) => planned === undefined || hasRoomFor(agent, planned);
     if (outcome.code !== "budget_exhausted") return [];
     const matching = agents.filter(({ id, model }) =>
       ["*", id, model, `model:${model}`].includes(selector),
@@ -73,7 +75,7 @@ export function refusalsAreTrue(history: History): string[] {
     const isUsedUp = (agent: Agent) => mayBeUsedUp(history, agent, outcome);
     // It waits for participants that are known to take forms. Contract §4, "Few servers".
     const isEach = plan.faults.length === 0 && !(isForm && selector === "*");
-    const isTrue = isEach ? matching.every(isUsedUp) : matching.some(isUsedUp);
+    const isTrue = isEach ? matching.filter(isFitting).every(isUsedUp) : matching.some(isUsedUp);
     return isTrue ? [] : [`${outcome.tag} was refused for a budget that was not used up`];
   });
 }

@@ -4,6 +4,7 @@ import { anotherServes, silenceIsNoticed } from "./agents.ts";
 import { batchesComeLast, batchesLeaveSlots } from "./batches.ts";
 import { budgetsAreKept, refusalsAreTrue } from "./budgets.ts";
 import { bytesAreTheServers, promptsAreTheClients } from "./bytes.ts";
+import { contextsCount, promptsGoWhereTheyFit } from "./contexts.ts";
 import { eventsInOneOrder } from "./events.ts";
 import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
@@ -40,6 +41,8 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "batches leave slots": batchesLeaveSlots,
   "budgets are kept": budgetsAreKept,
   "refusals for a budget are true": refusalsAreTrue,
+  "prompts go where they fit": promptsGoWhereTheyFit,
+  "contexts count": contextsCount,
   "no stream just closes": noStreamJustCloses,
   "leaving cancels": leavingCancels,
   "what was confirmed is there": acknowledgedIsThere,

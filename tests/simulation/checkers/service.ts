@@ -1,12 +1,14 @@
 import type { Outcome } from "../actors/simulated-client.ts";
 import type { Generation } from "../actors/scripted-server.ts";
+import { hasRoomFor } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
 
-/** What a request may end with although nothing is broken: more is asked of the slots, or budgets, than they do in the time. */
+/** What a request may end with although nothing is broken: more is asked of slots, budgets or contexts than they have. */
 export const ofLoad: ReadonlySet<string> = new Set([
   "queue_timeout",
   "queue_full",
   "budget_exhausted",
+  "context_length_exceeded",
 ]);
 
 /** Longer than a request takes through hub and agent. */
@@ -37,7 +39,8 @@ export function noStreamJustCloses({ outcomes }: History): string[] {
 export function nothingWaitsBesideAFreeSlot({ plan, agents, outcomes }: History): string[] {
   if (plan.faults.length > 0) return [];
   return outcomes.flatMap((outcome) => {
-    const { selector, isBatch, isForm } = plan.requests.find(({ tag }) => tag === outcome.tag)!;
+    const planned = plan.requests.find(({ tag }) => tag === outcome.tag)!;
+    const { selector, isBatch, isForm } = planned;
     // That is what it is for.
     if (isBatch) return [];
     // It waits for participants that are known to take forms. Contract §4, "Few servers".
@@ -47,7 +50,7 @@ export function nothingWaitsBesideAFreeSlot({ plan, agents, outcomes }: History)
       agents.flatMap(({ server }) => server.generations),
     );
     return agents
-      .filter(({ budget }) => budget === undefined)
+      .filter((agent) => agent.budget === undefined && hasRoomFor(agent, planned))
       .filter(({ id, model }) => ["*", id, model, `model:${model}`].includes(selector))
       .flatMap(({ id, slots, server }) =>
         longestFreeMs(server.generations, slots, waited) > startMs
