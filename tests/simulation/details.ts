@@ -9,7 +9,8 @@ export function detailsOf({ plan, outcomes, watchers, hubs, agents }: History): 
     ),
     ...agents.flatMap(({ server }) =>
       server.generations.map(
-        (one) => `server ${JSON.stringify({ ...one, prompt: one.prompt.length })}`,
+        ({ prompt, wordsMs, ...one }) =>
+          `server ${JSON.stringify({ ...one, prompt: prompt.length, words: wordsMs.length })}`,
       ),
     ),
     ...watchers.flatMap(({ events }, index) =>

@@ -511,7 +511,7 @@ export class History {
 const lateRequest: PlannedRequest = {
   ...{ tag: "", atMs: 0, client: 0, hub: 0, selector: "*" },
   ...{ isStream: false, isForm: false, isBatch: false },
-  ...{ tokens: 2, gapMs: 5, tokenBytes: 0, promptBytes: 0, leavesAfterMs: undefined },
+  ...{ tokens: 2, gapMs: 5, tokenBytes: 0, promptBytes: 0, leavesAfterMs: undefined, pauses: [] },
 };
 
 const clusterSecret = Buffer.alloc(32, "simulation");

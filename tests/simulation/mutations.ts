@@ -254,4 +254,23 @@ export const mutations: readonly Mutation[] = [
     before: "const tokens = isTight(room, query) ? demand.leastTokens() : 0;",
     after: "const tokens = 0;",
   },
+  {
+    name: "a hub returns the credit of what its client has not read",
+    file: "packages/tunnel/src/streams/credit.ts",
+    before: "if (!isAccepted) this.#isHeld = true;",
+    after: "void isAccepted;",
+  },
+  {
+    name: "an agent reads on where its hub gives no credit",
+    file: "packages/tunnel/src/streams/agent-stream.ts",
+    before: "this.#wantsDrain = this.#body.bytes >= this.#credit.availableBytes;",
+    after: "this.#wantsDrain = false;",
+  },
+  {
+    name: "a client that reads nothing is never disconnected",
+    file: "packages/hub/src/inference/response/client-writer.ts",
+    before:
+      "if (this.#blockedMs === undefined || nowMs - this.#blockedMs <= clientStallMs) return;",
+    after: "if (this.#blockedMs === undefined || nowMs > clientStallMs / clientStallMs) return;",
+  },
 ];

@@ -23,6 +23,15 @@ export interface PlannedRequest {
   leavesAfterMs: number | undefined;
   /** It is of a batch: it has the last turn, and its client leaves after a while. */
   isBatch: boolean;
+  /** in which its client reads nothing of the response, in their order */
+  pauses: readonly PlannedPause[];
+}
+
+/** A time in which a client reads nothing. */
+interface PlannedPause {
+  /** it begins once the client has read so many */
+  afterBytes: number;
+  forMs: number;
 }
 
 /** An agent, and what its participant declares. */
@@ -152,6 +161,7 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
         isForm: false,
         leavesAfterMs: random() < 0.15 ? below(bounds.leavesWithinMs) : undefined,
         isBatch: false,
+        pauses: [],
       };
     },
   );
@@ -402,6 +412,32 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
       if (random() < 0.6) request.promptBytes = below(oneOf([5_000, 30_000, 100_000]));
     }
     if (random() < 0.7) faults.splice(0, faults.length);
+  }
+  // Clients read nothing for a while of streams that are larger than all buffers on their way, one of them for longer than
+  // its hub allows. The number is chosen as those before.
+  if (below(8) === 6) {
+    const isUnbroken = random() < 0.7;
+    if (isUnbroken) faults.splice(0, faults.length);
+    const slow = requests.slice(0, 1 + below(2));
+    for (const request of requests) {
+      request.atMs = Math.max(request.atMs, loadFromMs + 500);
+      request.tokens = Math.min(request.tokens, 20);
+    }
+    for (const [index, request] of slow.entries()) {
+      request.atMs = loadFromMs + below(300);
+      [request.isStream, request.isForm, request.isBatch] = [true, false, false];
+      [request.tokens, request.tokenBytes, request.gapMs] = [50, 60_000 + below(5_000), below(10)];
+      request.leavesAfterMs = undefined;
+      const pause = (leastMs: number, moreMs: number) => {
+        return { afterBytes: below(500_000), forMs: leastMs + below(moreMs) };
+      };
+      const isLong = isUnbroken && index === 0;
+      const long = random() < 0.5 ? pause(65_000, 10_000) : pause(1_000, oneOf([20_000, 54_000]));
+      const short = pause(200, 3_000);
+      request.pauses = [isLong ? long : short, pause(200, 1_000)].toSorted(
+        (one, other) => one.afterBytes - other.afterBytes,
+      );
+    }
   }
   const ends = faults.map((fault) => fault.atMs + ("forMs" in fault ? fault.forMs : 0));
   const healMs = Math.max(loadFromMs + loadMs, ...ends) + 1;

@@ -27,6 +27,8 @@ export interface Generation {
   endedMs: number | undefined;
   /** of a whole response, by a server that reports its usage; else 0 */
   reportedTokens: number;
+  /** when each word of a stream was written */
+  wordsMs: number[];
   end: "complete" | "cancelled" | "broken" | "running" | "bad";
   /** of one that is `bad`: the name of the response in its place */
   sent: string | undefined;
@@ -172,6 +174,7 @@ export class ScriptedServer {
       beganMs: this.#nowMs(),
       endedMs: undefined,
       reportedTokens: 0,
+      wordsMs: [],
       end: "running",
       sent: undefined,
     };
@@ -204,9 +207,13 @@ export class ScriptedServer {
         return;
       }
       if (index < script.tokens) {
-        if (isStream) response.write(chunkOf(script.tag, this.#model, wordOf(script, index)));
+        const hasRoom =
+          !isStream || response.write(chunkOf(script.tag, this.#model, wordOf(script, index)));
+        if (isStream) generation.wordsMs.push(this.#nowMs());
         index++;
-        timer = setTimeout(next, script.gapMs);
+        const wait = () => void (timer = setTimeout(next, script.gapMs));
+        if (hasRoom) wait();
+        else response.once("drain", wait);
         return;
       }
       end("complete");

@@ -17,6 +17,24 @@ export interface Outcome {
   text: string;
   sentMs: number;
   endedMs: number | undefined;
+  /** in which it read nothing, those that have begun */
+  pauses: Pause[];
+}
+
+/** A time in which a client read nothing. */
+interface Pause {
+  fromMs: number;
+  toMs: number;
+  /** of the body, until then */
+  readBytes: number;
+}
+
+/** A client that reads nothing for so long is disconnected. Contract §6. */
+export const stallMs = 60_000;
+
+/** It reads nothing for longer than its hub allows. */
+export function hasStalled({ pauses }: Outcome): boolean {
+  return pauses.some(({ fromMs, toMs }) => toMs - fromMs > stallMs);
 }
 
 /** Sends it from the machine that runs now. */
@@ -29,7 +47,7 @@ export function sendPlanned(
   const priority = planned.isBatch ? { "x-roomhub-priority": "batch" } : {};
   const outcome: Outcome = {
     ...{ tag, isStream, end: "open", status: undefined, requestId: undefined, code: undefined },
-    ...{ isClosed: false, text: "", sentMs: nowMs(), endedMs: undefined },
+    ...{ isClosed: false, text: "", sentMs: nowMs(), endedMs: undefined, pauses: [] },
   };
   const finish = (end: Outcome["end"]): void => {
     if (outcome.end !== "open") return;
@@ -55,8 +73,16 @@ export function sendPlanned(
     outcome.requestId = String(response.headers["x-request-id"]);
     let bytes = "";
     response.setEncoding("utf8");
+    const pauses = [...planned.pauses];
     response.on("data", (part: string) => {
       bytes += part;
+      const [next] = pauses;
+      if (next === undefined || bytes.length < next.afterBytes) return;
+      pauses.shift();
+      const fromMs = nowMs();
+      outcome.pauses.push({ fromMs, toMs: fromMs + next.forMs, readBytes: bytes.length });
+      response.pause();
+      setTimeout(() => response.resume(), next.forMs);
     });
     response.on("error", () => finish("cut"));
     response.on("close", () => {

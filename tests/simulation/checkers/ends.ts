@@ -1,6 +1,6 @@
 import type { SeenEvent } from "../actors/event-watcher.ts";
 import type { Generation } from "../actors/scripted-server.ts";
-import type { Outcome } from "../actors/simulated-client.ts";
+import { hasStalled, type Outcome } from "../actors/simulated-client.ts";
 import type { History } from "../history.ts";
 
 /** The events of one request, from all watchers, each once. */
@@ -95,6 +95,8 @@ function endsProblem(
     case "complete":
       return isCompleteEvent ? undefined : `is complete, and its event is ${codeOf(end)}`;
     case "error":
+      // What another hub, which has its connection, says to it a client may still read once it reads again.
+      if (hasStalled(outcome)) return undefined;
       if (isCompleteEvent)
         return `ended with ${outcome.code ?? "an error"}, and its event says complete`;
       return outcome.code !== undefined && codeOf(end) !== outcome.code && isOurs(outcome.code)

@@ -23,6 +23,11 @@ import { secretsAreKept } from "./secrets.ts";
 import { selectorsAreKept } from "./selectors.ts";
 import { nothingSpins } from "./spinning.ts";
 import { slotsAreKept } from "./slots.ts";
+import {
+  nothingWaitsBesideASlowReader,
+  slowReadersSlowTheirServers,
+  stalledClientsAreDisconnected,
+} from "./slow-readers.ts";
 import { turnsAreKept } from "./turns.ts";
 
 /** What must hold of every history: each returns what does not, in words. */
@@ -45,6 +50,9 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "contexts count": contextsCount,
   "no stream just closes": noStreamJustCloses,
   "leaving cancels": leavingCancels,
+  "slow readers slow their servers": slowReadersSlowTheirServers,
+  "nothing waits beside a slow reader": nothingWaitsBesideASlowReader,
+  "stalled clients are disconnected": stalledClientsAreDisconnected,
   "what was confirmed is there": acknowledgedIsThere,
   "everything recovers": everythingRecovered,
   "every hub serves again": everyHubServes,

@@ -1,4 +1,4 @@
-import type { Outcome } from "../actors/simulated-client.ts";
+import { hasStalled, type Outcome } from "../actors/simulated-client.ts";
 import type { Generation } from "../actors/scripted-server.ts";
 import { hasRoomFor } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
@@ -20,7 +20,9 @@ const cancelMs = 3_000;
 /** With nothing broken, each request whose client stays is complete; with a broken model server it ends with an error, not with a cut. */
 export function whatIsServedIsWhole({ plan, outcomes }: History): string[] {
   if (!plan.faults.every(({ kind }) => kind === "model server")) return [];
-  return outcomes.flatMap(({ tag, end, code }) => {
+  return outcomes.flatMap((outcome) => {
+    const { tag, end, code } = outcome;
+    if (hasStalled(outcome)) return [];
     if (end === "cut" || end === "refused") return [`${tag} was ${end} though no connection broke`];
     const isLoad = code !== undefined && ofLoad.has(code);
     if (plan.faults.length > 0 || end !== "error" || isLoad) return [];
@@ -49,11 +51,17 @@ export function nothingWaitsBesideAFreeSlot({ plan, agents, outcomes }: History)
       outcome,
       agents.flatMap(({ server }) => server.generations),
     );
+    // A slot is taken until the client has the last byte, which is later where that reads slowly.
+    const whileRead = (generations: readonly Generation[]) =>
+      generations.map(({ tag, beganMs, endedMs = Infinity }) => {
+        const reader = outcomes.find((one) => one.tag === tag && one.pauses.length > 0);
+        return { beganMs, endedMs: Math.max(endedMs, reader?.endedMs ?? 0) };
+      });
     return agents
       .filter((agent) => agent.budget === undefined && hasRoomFor(agent, planned))
       .filter(({ id, model }) => ["*", id, model, `model:${model}`].includes(selector))
       .flatMap(({ id, slots, server }) =>
-        longestFreeMs(server.generations, slots, waited) > startMs
+        longestFreeMs(whileRead(server.generations), slots, waited) > startMs
           ? [`${outcome.tag} waited beside a free slot of ${id}`]
           : [],
       );
@@ -85,7 +93,7 @@ function waitOf({ tag, sentMs, endedMs = sentMs }: Outcome, generations: Generat
 }
 
 function longestFreeMs(
-  generations: readonly Generation[],
+  generations: readonly { beganMs: number; endedMs: number | undefined }[],
   slots: number,
   { fromMs, toMs }: Interval,
 ): number {
