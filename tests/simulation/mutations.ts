@@ -208,8 +208,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a home does not tell the hub of the client that it published an error (once)",
     file: "packages/hub/src/events/away-events.ts",
-    before: 'if (event.name === "llm.error") this.#options.tellEnd(hubId, requestIdOf(event));',
+    before:
+      'if (hubId !== undefined && event.name === "llm.error")\n        this.#options.tellEnd(hubId, requestIdOf(event));',
     after: "",
+  },
+  {
+    name: "a home forgets a request of which a hub between says that its client left (once)",
+    file: "packages/hub/src/events/away-events.ts",
+    before: "if (this.#piped.has(requestId)) this.#piped.set(requestId, undefined);",
+    after: "this.#piped.delete(requestId);",
   },
   {
     name: "an agent forgets after a restart what it has spent",

@@ -30,6 +30,10 @@ const planted = [
     name: "a home does not tell the hub of the client that it published an error (once)",
     seed: 5_000_791,
   },
+  {
+    name: "a home forgets a request of which a hub between says that its client left (once)",
+    seed: 7_036_290,
+  },
 ];
 
 describe("the simulation", () => {

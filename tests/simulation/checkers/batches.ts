@@ -22,7 +22,8 @@ export function batchesComeLast(history: History): string[] {
 
 /** With nothing broken, each model keeps a slot for the next interactive request, once there was one. Contract §3, "Batches". */
 export function batchesLeaveSlots(history: History): string[] {
-  const firstMs = Math.min(...interactiveOf(history).map(({ sentMs }) => sentMs));
+  const begun = interactiveOf(history).filter(({ hasBegun }) => hasBegun);
+  const firstMs = Math.min(...begun.map(({ sentMs }) => sentMs));
   const batches = unbrokenBatches(history);
   return batches.flatMap(({ tag, beganMs, agent: { model } }) => {
     if (beganMs < firstMs + arrivesMs) return [];
@@ -57,11 +58,14 @@ type Agent = History["agents"][number];
 function interactiveOf({ plan, agents, outcomes }: History) {
   const generations = agents.flatMap(({ server }) => server.generations);
   return plan.requests.flatMap((planned) => {
-    const { tag, isBatch } = planned;
+    const { tag, selector, isBatch, isForm } = planned;
     const outcome = outcomes.find((one) => one.tag === tag);
     if (isBatch || outcome === undefined) return [];
+    // It waits for participants that are known to take forms. Contract §4, "Few servers".
+    if (isForm && selector === "*") return [];
     const began = generations.filter((one) => one.tag === tag).map(({ beganMs }) => beganMs);
     const { sentMs, endedMs = Infinity } = outcome;
-    return [{ tag, planned, sentMs, waitedUntilMs: Math.min(endedMs, ...began) }];
+    const waitedUntilMs = Math.min(endedMs, ...began);
+    return [{ tag, planned, sentMs, waitedUntilMs, hasBegun: began.length > 0 }];
   });
 }

@@ -83,7 +83,8 @@ export function refusalsAreTrue(history: History): string[] {
 function mayBeUsedUp({ outcomes, agents }: History, agent: Agent, outcome: Outcome): boolean {
   const { budget, server } = agent;
   const { sentMs, endedMs = sentMs } = outcome;
-  const before = server.generations.filter(({ beganMs }) => beganMs <= endedMs);
+  // What was admitted before may still be on its way: a form comes in pieces.
+  const before = server.generations.filter(({ beganMs }) => beganMs <= endedMs + arrivesMs);
   if (budget === undefined) return false;
   if ("tokensPerDay" in budget) {
     // What a response that was not whole has cost is the agent's estimate.
@@ -98,5 +99,7 @@ function mayBeUsedUp({ outcomes, agents }: History, agent: Agent, outcome: Outco
       code !== "budget_exhausted" &&
       !agents.some((one) => one.server.generations.some((generation) => generation.tag === tag)),
   );
-  return ofMinute.length + unserved.length >= budget.requestsPerMinute;
+  // What its model server refuses as too long was admitted, too.
+  const admitted = ofMinute.length + server.refused.length + unserved.length;
+  return admitted >= budget.requestsPerMinute;
 }

@@ -39,7 +39,7 @@ export function contextsCount({ plan, agents }: History): string[] {
     const { tag, selector } = planned;
     // An eighth of its text, of which repeated characters count once.
     const text = promptOf(planned, planned.promptBytes).replaceAll(/(.)\1+/gs, "$1");
-    const leastTokens = text.length / 8;
+    const leastTokens = Math.floor(text.length / 8);
     const isElsewhere = matchingOf(plan.agents, planned).some(
       (agent) => agent.budget === undefined && hasRoomFor(agent, planned),
     );

@@ -190,6 +190,15 @@ describe("a request that its home did not live to end", () => {
     expect(lab.at(20_000)).toEqual([]);
   });
 
+  test("has no second end at the home that ended it when a hub between said that the client left", () => {
+    const lab = startAway(here);
+    lab.events.piped("1", "bb");
+    lab.events.left("1");
+    expect(lab.events.divert(end)).toBe(false);
+    lab.events.arrived({ ...end, isLost: true });
+    expect(lab.at(20_000)).toEqual([]);
+  });
+
   test("has no second end when its home said so before the connection broke", () => {
     const lab = startAway(there(one));
     lab.events.ended("1");

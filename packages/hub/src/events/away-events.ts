@@ -68,8 +68,8 @@ export class AwayEvents {
   /** requests whose end is published, and the generation before them */
   #ended = new Set<string>();
   #endedBefore = new Set<string>();
-  /** requests that run here and where their clients are, the oldest first */
-  readonly #piped = new Map<string, string>();
+  /** requests that run here and the hubs of their clients, undefined once these have left; the oldest first */
+  readonly #piped = new Map<string, string | undefined>();
   #unsure: Unsure[] = [];
   #lost: Lost[] = [];
 
@@ -91,7 +91,9 @@ export class AwayEvents {
   readonly divert: DivertEvent = (event) => {
     const { code } = event;
     const { isOpen, isUp, nowMs } = this.#options;
-    const hubId = this.#piped.size > 0 && isEnd(event) ? this.#takePiped(event) : undefined;
+    const isEndOfPiped =
+      this.#piped.size > 0 && isEnd(event) && this.#piped.has(requestIdOf(event));
+    const hubId = isEndOfPiped ? this.#takePiped(event) : undefined;
     // A process that was suspended learns only when it asks that the room has another home since.
     const isAway = this.#away.has(code) || (hubId !== undefined && !this.#isHere(code));
     if (hubId !== undefined && event.name === "llm.error") {
@@ -102,10 +104,11 @@ export class AwayEvents {
       }
     }
     if (isAway) this.arrived(event);
-    else if (hubId !== undefined) {
+    else if (isEndOfPiped) {
       this.#noteEnd(requestIdOf(event));
       // An error may cut the response, which looks to the hub of its client as if this one had ended.
-      if (event.name === "llm.error") this.#options.tellEnd(hubId, requestIdOf(event));
+      if (hubId !== undefined && event.name === "llm.error")
+        this.#options.tellEnd(hubId, requestIdOf(event));
     }
     return isAway;
   };
@@ -118,7 +121,7 @@ export class AwayEvents {
 
   /** The hub of its client says that the client left, and nothing else of the request. */
   left(requestId: string): void {
-    this.#piped.delete(requestId);
+    if (this.#piped.has(requestId)) this.#piped.set(requestId, undefined);
     const unsure = this.#unsure.find(({ end }) => requestIdOf(end) === requestId);
     if (unsure === undefined) return;
     this.#unsure.splice(this.#unsure.indexOf(unsure), 1);
