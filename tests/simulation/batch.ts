@@ -14,7 +14,7 @@ const { createParticipant } = await import("@roomhub/participant");
 const { createMemoryCluster } =
   await import("../../packages/hub/src/cluster/memory-cluster.fixture.ts");
 const { DirectoryUnavailable } = await import("../../packages/hub/src/cluster/directory.ts");
-const { drawPlan } = await import("./plan.ts");
+const { drawPlan } = await import("./draw-plan.ts");
 const { History } = await import("./history.ts");
 const { everythingRecovered } = await import("./checkers/recovery.ts");
 const { checkers } = await import("./checkers/index.ts");
