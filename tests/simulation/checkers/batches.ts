@@ -22,8 +22,7 @@ export function batchesComeLast(history: History): string[] {
 
 /** With nothing broken, each model keeps a slot for the next interactive request, once there was one. Contract §3, "Batches". */
 export function batchesLeaveSlots(history: History): string[] {
-  const begun = interactiveOf(history).filter(({ hasBegun }) => hasBegun);
-  const firstMs = Math.min(...begun.map(({ sentMs }) => sentMs));
+  const firstMs = Math.min(...interactiveOf(history).map(({ beganMs }) => beganMs));
   const batches = unbrokenBatches(history);
   return batches.flatMap(({ tag, beganMs, agent: { model } }) => {
     if (beganMs < firstMs + arrivesMs) return [];
@@ -65,7 +64,7 @@ function interactiveOf({ plan, agents, outcomes }: History) {
     if (isForm && selector === "*") return [];
     const began = generations.filter((one) => one.tag === tag).map(({ beganMs }) => beganMs);
     const { sentMs, endedMs = Infinity } = outcome;
-    const waitedUntilMs = Math.min(endedMs, ...began);
-    return [{ tag, planned, sentMs, waitedUntilMs, hasBegun: began.length > 0 }];
+    const beganMs = Math.min(...began);
+    return [{ tag, planned, sentMs, beganMs, waitedUntilMs: Math.min(endedMs, beganMs) }];
   });
 }
