@@ -60,12 +60,6 @@ export const mutations: readonly Mutation[] = [
     after: "reason;",
   },
   {
-    name: "an end is published once more by the hub of the client (once)",
-    file: "packages/hub/src/events/away-events.ts",
-    before: "return ageMs < (lives ? saidByHomeMs : lostKeptMs);",
-    after: "return ageMs < lostKeptMs;",
-  },
-  {
     name: "a request has an end from each of two hubs (once)",
     file: "packages/hub/src/events/away-events.ts",
     before: "if (this.#hasEnded(requestId)) return false;",

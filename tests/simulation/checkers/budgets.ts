@@ -74,7 +74,9 @@ export function refusalsAreTrue(history: History): string[] {
     );
     const isUsedUp = (agent: Agent) => mayBeUsedUp(history, agent, outcome);
     // It waits for participants that are known to take forms. Contract §4, "Few servers".
-    const isEach = plan.faults.length === 0 && !(isForm && selector === "*");
+    const isLimited = isForm && selector === "*";
+    // A stream that has waited until its head was written is not tried elsewhere. Contract §3, "Retry".
+    const isEach = plan.faults.length === 0 && !isLimited && outcome.status !== 200;
     const isTrue = isEach ? matching.filter(isFitting).every(isUsedUp) : matching.some(isUsedUp);
     return isTrue ? [] : [`${outcome.tag} was refused for a budget that was not used up`];
   });

@@ -2,6 +2,7 @@ import type { SeenEvent } from "../actors/event-watcher.ts";
 import type { Generation } from "../actors/scripted-server.ts";
 import { hasStalled, type Outcome } from "../actors/simulated-client.ts";
 import type { History } from "../history.ts";
+import type { Fault } from "../plan.ts";
 
 /** The events of one request, from all watchers, each once. */
 interface Course {
@@ -51,11 +52,17 @@ export function mayBeSentAgain({ end, beganMs, endedMs = beganMs }: Generation):
   return end !== "complete" && end !== "running" && endedMs - beganMs <= 1_000;
 }
 
-/** Two hubs that do not hear each other may both serve the room, each with an order of events of its own. Contract §8. */
+/**
+ * Two hubs that do not hear each other may both serve the room, each with an order of events of its own; so may one that was
+ * suspended until another one took the room, and cannot ask the directory. Contract §8.
+ */
 function areHubsCut({ plan: { faults, hubs } }: History): boolean {
-  return faults.some(
+  const areCut = faults.some(
     (fault) => fault.kind === "cut" && hubs.includes(fault.one) && hubs.includes(fault.other),
   );
+  const happensAt = (kind: Fault["kind"], hub: string) =>
+    faults.some((fault) => fault.kind === kind && "machine" in fault && fault.machine === hub);
+  return areCut || hubs.some((hub) => happensAt("freeze", hub) && happensAt("no directory", hub));
 }
 
 /** No hub was killed and no watcher missed anything: the events tell of everything. */
