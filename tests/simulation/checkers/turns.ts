@@ -8,7 +8,9 @@ const arrivesMs = 100;
  * client. Contract §3, "Turns".
  */
 export function turnsAreKept({ plan, agents, outcomes }: History): string[] {
-  if (plan.faults.length > 0) return [];
+  // A request that a small context refused goes to the head of the queue. Contract §3, "Retry".
+  const areRetried = agents.some(({ server }) => server.refused.length > 0);
+  if (plan.faults.length > 0 || areRetried) return [];
   const clientOf = new Map(plan.requests.map(({ tag, client }) => [tag, client]));
   const sent = plan.requests.flatMap((request) => {
     const outcome = outcomes.find(({ tag }) => tag === request.tag);
