@@ -101,7 +101,7 @@ describe("an error of a request that another hub piped", () => {
     expect(lab.at(2_000).slice(1)).toEqual(["llm.error 1 to bb", "llm.error 2 to bb"]);
   });
 
-  test("is told to that hub when it is published, which may see the connection break", () => {
+  test("is told to that hub at once, since the connection of the request may break", () => {
     const lab = startAway(here);
     for (const id of ["1", "2"]) lab.events.piped(id, "bb");
     expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(false);

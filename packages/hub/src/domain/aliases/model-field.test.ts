@@ -112,7 +112,7 @@ describe("a request that no target can take", () => {
     });
   });
 
-  test("is refused in an empty room as any other request", () => {
+  test("is refused in an empty room like every request", () => {
     expect(select(["x"]).selection).toHaveProperty(
       "message",
       "No participant has joined room ABC234 yet.",
