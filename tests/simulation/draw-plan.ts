@@ -84,7 +84,7 @@ export function drawPlan(seed: number, length: Length = "long"): Plan {
       case "hop reset":
       case "broken dials":
       case "slow directory":
-        throw new Error(`${kind} is drawn below`);
+        throw new Error(`${kind} is drawn in draws.ts`);
       case "no directory":
         return { kind, atMs, machine: oneOf(hubs), forMs };
     }

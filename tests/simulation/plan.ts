@@ -122,3 +122,8 @@ export const lengths = {
     faultMs: [200, 2_000, 12_000],
   },
 } as const;
+
+/** Whether a request with this selector may go to the agent. */
+export function mayGoTo(selector: string, id: string, model: string): boolean {
+  return ["*", id, model, `model:${model}`].includes(selector);
+}

@@ -1,7 +1,7 @@
 import { badResponses } from "../../support/providers/bad-responses.ts";
 import type { Outcome } from "../actors/simulated-client.ts";
 import type { History } from "../history.ts";
-import type { BadMood, Fault, PlannedRequest } from "../plan.ts";
+import { type BadMood, type Fault, mayGoTo, type PlannedRequest } from "../plan.ts";
 import { ofLoad } from "./service.ts";
 
 /** With nothing broken but responses of model servers, only the requests that they responded to fail. Contract §3. */
@@ -44,9 +44,7 @@ function harmed(history: History): string[] {
   );
   const others = outcomes.filter((outcome) => {
     const { selector } = plan.requests.find(({ tag }) => tag === outcome.tag)!;
-    const isTheirs = bad.some(({ name, model }) =>
-      ["*", name, model, `model:${model}`].includes(selector),
-    );
+    const isTheirs = bad.some(({ name, model }) => mayGoTo(selector, name, model));
     return !isTheirs && outcome.end !== "complete" && outcome.end !== "left" && !isOfLoad(outcome);
   });
   const offline = watchers

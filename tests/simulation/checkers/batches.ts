@@ -1,6 +1,6 @@
-import type { Generation } from "../actors/scripted-server.ts";
-import { hasRoomFor } from "../actors/scripted-server.ts";
+import { type Generation, hasRoomFor } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
+import { mayGoTo } from "../plan.ts";
 
 /** Longer than a request takes to a hub, and from there to an agent and its model server. */
 const arrivesMs = 1_500;
@@ -9,9 +9,7 @@ const arrivesMs = 1_500;
 export function batchesComeLast(history: History): string[] {
   return unbrokenBatches(history).flatMap(({ tag, beganMs, agent }) =>
     interactiveOf(history)
-      .filter(({ planned }) =>
-        ["*", agent.id, agent.model, `model:${agent.model}`].includes(planned.selector),
-      )
+      .filter(({ planned }) => mayGoTo(planned.selector, agent.id, agent.model))
       .filter(({ planned }) => hasRoomFor(agent, planned))
       .filter(
         ({ sentMs, waitedUntilMs }) => sentMs + arrivesMs < beganMs && beganMs < waitedUntilMs,

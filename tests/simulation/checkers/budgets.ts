@@ -1,6 +1,7 @@
 import type { Outcome } from "../actors/simulated-client.ts";
 import { hasRoomFor } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
+import { mayGoTo } from "../plan.ts";
 import { mayBeSentAgain } from "./ends.ts";
 
 type Agent = History["agents"][number];
@@ -69,9 +70,7 @@ export function refusalsAreTrue(history: History): string[] {
     const { selector, isForm } = planned ?? { selector: "*", isForm: false };
     const isFitting = (agent: Agent) => planned === undefined || hasRoomFor(agent, planned);
     if (outcome.code !== "budget_exhausted") return [];
-    const matching = agents.filter(({ id, model }) =>
-      ["*", id, model, `model:${model}`].includes(selector),
-    );
+    const matching = agents.filter(({ id, model }) => mayGoTo(selector, id, model));
     const isUsedUp = (agent: Agent) => mayBeUsedUp(history, agent, outcome);
     // It waits for participants that are known to take forms. Contract §4, "Few servers".
     const isLimited = isForm && selector === "*";

@@ -1,6 +1,6 @@
 import { hasRoomFor, promptOf } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
-import type { PlannedAgent, PlannedRequest } from "../plan.ts";
+import { mayGoTo, type PlannedAgent, type PlannedRequest } from "../plan.ts";
 import { ofLoad } from "./service.ts";
 
 /**
@@ -59,7 +59,5 @@ export function contextsCount({ plan, agents }: History): string[] {
 const tooLong = "context_length_exceeded";
 
 function matchingOf(agents: readonly PlannedAgent[], { selector }: PlannedRequest) {
-  return agents.filter(({ name, model }) =>
-    ["*", name, model, `model:${model}`].includes(selector),
-  );
+  return agents.filter(({ name, model }) => mayGoTo(selector, name, model));
 }

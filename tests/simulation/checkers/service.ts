@@ -1,7 +1,7 @@
 import { hasStalled, type Outcome } from "../actors/simulated-client.ts";
-import type { Generation } from "../actors/scripted-server.ts";
-import { hasRoomFor } from "../actors/scripted-server.ts";
+import { type Generation, hasRoomFor } from "../actors/scripted-server.ts";
 import type { History } from "../history.ts";
+import { mayGoTo } from "../plan.ts";
 
 /** What a request may end with although nothing is broken: more is asked of slots, budgets or contexts than they have. */
 export const ofLoad: ReadonlySet<string> = new Set([
@@ -59,7 +59,7 @@ export function nothingWaitsBesideAFreeSlot({ plan, agents, outcomes }: History)
       });
     return agents
       .filter((agent) => agent.budget === undefined && hasRoomFor(agent, planned))
-      .filter(({ id, model }) => ["*", id, model, `model:${model}`].includes(selector))
+      .filter(({ id, model }) => mayGoTo(selector, id, model))
       .flatMap(({ id, slots, server }) =>
         longestFreeMs(whileRead(server.generations), slots, waited) > startMs
           ? [`${outcome.tag} waited beside a free slot of ${id}`]
