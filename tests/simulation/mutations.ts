@@ -203,7 +203,7 @@ export const mutations: readonly Mutation[] = [
     name: "a home does not tell the hub of the client that it published an error (once)",
     file: "packages/hub/src/events/away-events.ts",
     before:
-      'if (hubId !== undefined && event.name === "llm.error")\n        this.#options.tellEnd(hubId, requestIdOf(event));',
+      'if (hubId !== undefined && event.name === "llm.error")\n        this.#options.tellEnd(hubId, requestIdOf(event), codeOf(event));',
     after: "",
   },
   {
@@ -218,6 +218,18 @@ export const mutations: readonly Mutation[] = [
     before: "const file = openSync(join(folder, `${key}.${this.#day}`), flags, 0o600);",
     after:
       "const file = openSync(join(folder, `${key}${this.#options.writerId}.${this.#day}`), flags, 0o600);",
+  },
+  {
+    name: "a home that stops tells an end that the hub of the client will tell (once)",
+    file: "packages/hub/src/events/away-events.ts",
+    before: "if (this.#isLeftTo(hubId)) return true;",
+    after: "",
+  },
+  {
+    name: "the hub of a client keeps its connection after the home found that it reads nothing (once)",
+    file: "packages/hub/src/hub-homes.ts",
+    before: 'if (kind === "stalled") this.places.stalled(subject);',
+    after: "",
   },
   {
     name: "an agent does not write down the tokens of a response",

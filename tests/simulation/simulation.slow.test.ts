@@ -34,6 +34,14 @@ const planted = [
     name: "a home forgets a request of which a hub between says that its client left (once)",
     seed: 7_036_290,
   },
+  {
+    name: "a home that stops tells an end that the hub of the client will tell (once)",
+    seed: 8_016_111,
+  },
+  {
+    name: "the hub of a client keeps its connection after the home found that it reads nothing (once)",
+    seed: 7_100_055,
+  },
 ];
 
 describe("the simulation", () => {

@@ -1,17 +1,23 @@
 import type { ParticipantSummary } from "@roomhub/protocol";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { postUnread } from "../support/clients/raw-http.ts";
 import { join, joinDirect, joinTunnel, PATHS } from "../support/hub/joining.ts";
-import { type ClusterHub, startCluster, type TestCluster } from "../support/hub/start-cluster.ts";
+import {
+  type ClusterHub,
+  type ClusterHubOptions,
+  startCluster,
+  type TestCluster,
+} from "../support/hub/start-cluster.ts";
 import { type FakeProviderOptions, startFakeProvider } from "../support/providers/fake-provider.ts";
 
 type Behave = FakeProviderOptions["behave"];
 
 /** A room on two hubs: `owner` is where the participant joins, `entry` the other. */
-async function twoHubs(behave?: Behave) {
+async function twoHubs(behave?: Behave, limits?: ClusterHubOptions["limits"]) {
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(await startFakeProvider({ behave }));
-  const cluster = stack.use(await startCluster(2));
+  const cluster = stack.use(await startCluster(2, { limits }));
   const [owner, entry] = cluster.hubs as [ClusterHub, ClusterHub];
   const code = await owner.createRoom();
   const owned = stack.move();
@@ -137,6 +143,28 @@ describe.each(PATHS)("a request that is forwarded to a participant by %s", (path
     await lab.provider.waitFor(({ openGenerations }) => openGenerations === 1);
     await lab.owner.hub.close();
     expect(await response.text()).toMatch(/hub_shutting_down|peer_unavailable/);
+  });
+
+  test("is cut where its client is connected when it reads nothing for too long", async () => {
+    const pieces = Array<string>(600).fill("x".repeat(65_536));
+    await using lab = await twoHubs(
+      ({ path: asked }) => (asked.includes("completions") ? { kind: "normal", pieces } : undefined),
+      { clientStallMs: 1_000 },
+    );
+    await using _ada = await join(path, lab.owner, lab.code, { endpoint: lab.provider.url });
+    await lab.ready();
+    const events = await lab.entry.watch(lab.code);
+    const sent = { model: "ada", messages: [], stream: true };
+    const url = `${lab.entry.url}/rooms/${lab.code}/v1/chat/completions`;
+    const response = await postUnread(url, sent);
+    await events.waitFor("the end", () => events.of("llm.error").length === 1);
+    expect(events.of("llm.error")[0]?.data).toMatchObject({ code: "client_stalled" });
+    const read: Buffer[] = [];
+    const whole = (async () => {
+      for await (const chunk of response) read.push(chunk as Buffer);
+    })();
+    await expect(whole).rejects.toThrow("aborted");
+    expect(Buffer.concat(read).toString()).not.toContain("peer_unavailable");
   });
 
   test("passes a response of a megabyte to a slow reader whole", async () => {

@@ -10,7 +10,7 @@ import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
 import type { StoredResponses } from "./inference/stored-responses.ts";
 import type { OperationContext } from "./operations/context.ts";
-import { AwayEvents } from "./events/away-events.ts";
+import { AwayEvents, type AwayEventsOptions } from "./events/away-events.ts";
 import { publishEvent, type RoomEvent } from "./events/emit.ts";
 import type { Hops } from "./hop/hops.ts";
 import { snapshotPath } from "./http/hops/home-places.ts";
@@ -20,7 +20,7 @@ import type { Log } from "./log.ts";
 import { SlotsBefore } from "./operations/homes/slots-before.ts";
 
 /** What hand-overs need of the hub. */
-export interface HandOverParts {
+export interface HandOverParts extends Pick<AwayEventsOptions, "isDraining"> {
   log: Log;
   world: World;
   nowMs: () => number;
@@ -60,13 +60,14 @@ export class HandOvers {
       // Of a room that does not exist nothing is to be said.
       placeOf: (code) =>
         parts.operations().registry.hasCode(code) ? homes.placeOf(code) : { kind: "wait" },
-      ...{ isOpen, isUp: () => directory.isUp, nowMs: parts.nowMs },
+      ...{ isOpen, isUp: () => directory.isUp, isDraining: parts.isDraining, nowMs: parts.nowMs },
       send: (hubId, event) => {
         if (!isOpen(hubId)) return false;
         hops.control.say(hubId, "event", event);
         return true;
       },
-      tellEnd: (hubId, requestId) => hops.control.say(hubId, "ended", requestId),
+      tellEnd: (hubId, requestId, code) =>
+        hops.control.say(hubId, code === "client_stalled" ? "stalled" : "ended", requestId),
       publish: (event) => publishEvent(parts.bus(), parts.log, this.#named(event)),
       onEnd: (requestId) => this.#slots.release(parts.operations(), requestId),
     });

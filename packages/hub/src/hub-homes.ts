@@ -206,9 +206,10 @@ export class HubHomes implements FrontCluster {
   #heard([kind, subject, epoch]: HopNote): void {
     if (kind === "epoch") this.homes.sawEpoch(subject, epoch);
     else if (kind === "event") this.handOvers.events.arrived(subject as RoomEvent);
-    else if (kind === "ended") this.handOvers.events.ended(subject);
+    else if (kind === "ended" || kind === "stalled") this.handOvers.events.ended(subject);
     else this.#deliveries.end(subject, kind);
     if (kind === "gone") this.handOvers.events.left(subject);
+    if (kind === "stalled") this.places.stalled(subject);
   }
 
   /** @param url - where it listens */

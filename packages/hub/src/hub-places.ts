@@ -85,6 +85,16 @@ export class HubPlaces {
     return this.#underWay.emptied();
   }
 
+  /** The client of a piped request has read nothing for too long: it is disconnected. Contract §6. */
+  stalled(requestId: string): void {
+    this.#underWay.forEach(({ connection, requestId: own }) => {
+      if (own !== requestId) return;
+      const before = this.#options.hops.peerOf(connection);
+      if (before !== undefined) this.#options.hops.control.say(before.hubId, "stalled", requestId);
+      connection.destroy();
+    });
+  }
+
   /** A request that came over this connection is piped to another hub, and ends by itself. */
   isPiping(connection: object): boolean {
     let isFound = false;

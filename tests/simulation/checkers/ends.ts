@@ -1,8 +1,8 @@
 import type { SeenEvent } from "../actors/event-watcher.ts";
 import type { Generation } from "../actors/scripted-server.ts";
-import { hasStalled, type Outcome } from "../actors/simulated-client.ts";
+import type { Outcome } from "../actors/simulated-client.ts";
 import type { History } from "../history.ts";
-import type { Fault } from "../plan.ts";
+import type { Fault, Plan } from "../plan.ts";
 
 /** The events of one request, from all watchers, each once. */
 interface Course {
@@ -25,9 +25,7 @@ export function everyRequestEndsOnce(history: History): string[] {
     }
     const { ends, attempts } = course;
     const isSplit = areHubsCut(history) && new Set(ends.map(({ bootId }) => bootId)).size > 1;
-    const problem = isSplit
-      ? undefined
-      : endsProblem(outcome, ends, isComplete, history.hubs.length > 1);
+    const problem = isSplit ? undefined : endsProblem(outcome, ends, isComplete, history.plan);
     const generated = agents
       .flatMap(({ server }) => server.generations)
       .filter((one) => one.tag === tag);
@@ -89,7 +87,7 @@ function endsProblem(
   outcome: Outcome,
   ends: SeenEvent[],
   isComplete: boolean,
-  isCluster: boolean,
+  { hubs, faults }: Plan,
 ): string | undefined {
   const [end, ...further] = ends;
   if (further.length > 0)
@@ -97,21 +95,26 @@ function endsProblem(
   if (end === undefined) return isComplete ? "has no end in the events" : undefined;
   const isCompleteEvent = end.type.endsWith("complete");
   // A home that loses the hub of the client never learns what that one still delivered. Contract §6.
-  if (isCluster && codeOf(end) === "client_disconnected") return undefined;
+  if (hubs.length > 1 && codeOf(end) === "client_disconnected") return undefined;
   switch (outcome.end) {
     case "complete":
       return isCompleteEvent ? undefined : `is complete, and its event is ${codeOf(end)}`;
     case "error":
-      // What another hub, which has its connection, says to it a client may still read once it reads again.
-      if (hasStalled(outcome)) return undefined;
       if (isCompleteEvent)
         return `ended with ${outcome.code ?? "an error"}, and its event says complete`;
+      if (outcome.code === "peer_unavailable" && hubs.length > 1 && faults.some(breaksHops))
+        return undefined;
       return outcome.code !== undefined && codeOf(end) !== outcome.code && isOurs(outcome.code)
         ? `ended with ${outcome.code}, and its event with ${codeOf(end)}`
         : undefined;
     default:
       return undefined;
   }
+}
+
+/** What the home of a room says to a client may be lost on the way to the client's hub. Contract §8. */
+function breaksHops({ kind }: Fault): boolean {
+  return ["reset", "hop reset", "cut", "broken dials", "freeze", "kill", "stop"].includes(kind);
 }
 
 /** Codes of the hub; a model server's own error passes with any code. */

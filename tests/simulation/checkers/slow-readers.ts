@@ -60,7 +60,7 @@ export function stalledClientsAreDisconnected(history: History): string[] {
     const { end: generated, endedMs = Infinity } = generations.find((one) => one.tag === tag)!;
     const isInTime = Math.abs(endedMs - dueMs) < noticedMs;
     return [
-      ...(end === "complete" ? [`${tag} read nothing for too long and is complete`] : []),
+      ...(end === "cut" ? [] : [`${tag} read nothing for too long and is ${end}`]),
       ...(code === "client_stalled"
         ? []
         : [`${tag} read nothing for too long, and ended with ${code}`]),

@@ -166,7 +166,8 @@ export class Network {
     // The system of the other machine accepts, also while the process there stands still.
     scheduler.schedule(from, this.latencyMs(from, to), "dial", () => {
       if (socket.destroyed) return;
-      const listener = this.#listeners.get(`${to.address}:${port}`);
+      const key = `${to.address}:${port}`;
+      const listener = this.#listeners.get(key);
       if (listener === undefined || listener.boot !== to.boot || boot !== to.boot) {
         return fail("ECONNREFUSED");
       }
@@ -182,6 +183,8 @@ export class Network {
       socket.joinTo(accepted);
       scheduler.schedule(to, this.latencyMs(to, from), "accept", () => {
         if (accepted.destroyed) return;
+        // A system resets what a process has not accepted when it closes the port.
+        if (this.#listeners.get(key) !== listener) return void accepted.resetAndDestroy();
         accepted.isConnected();
         listener.server.emit("connection", accepted);
       });

@@ -11,6 +11,7 @@ function startAway(place: Place = { kind: "wait" }) {
     isConnected: true,
     isLinked: true,
     isUp: true,
+    isDraining: false,
     nowMs: 0,
   };
   const inWords = ({ name, payload }: RoomEvent) =>
@@ -23,6 +24,7 @@ function startAway(place: Place = { kind: "wait" }) {
     },
     isOpen: () => lab.isLinked,
     isUp: () => lab.isUp,
+    isDraining: () => lab.isDraining,
     publish: (event) => void lab.said.push(inWords(event)),
     tellEnd: (hubId, requestId) => void lab.told.push(`${requestId} to ${hubId}`),
     onEnd: (requestId) => void lab.said.push(`ended ${requestId}`),
@@ -136,6 +138,21 @@ describe("an error of a request that another hub piped", () => {
     lab.at(10_000);
     lab.place = here;
     expect(lab.at(20_000)).toEqual([]);
+  });
+
+  test("is left to that hub when this one stops while it cannot be reached", () => {
+    const lab = startAway(here);
+    for (const id of ["1", "2"]) lab.events.piped(id, "bb");
+    const payload = (requestId: string) => ({ requestId, code: "client_disconnected" });
+    lab.events.divert({ ...anEvent("llm.error", "1"), payload: payload("1") });
+    Object.assign(lab, { isDraining: true, isLinked: false });
+    expect(lab.at(5_000)).toEqual([]);
+    lab.isLinked = true;
+    expect(lab.at(5_250)).toEqual(["llm.error 1", "ended 1"]);
+    lab.events.divert({ ...anEvent("llm.error", "2"), payload: payload("2") });
+    lab.isLinked = false;
+    lab.events.close();
+    expect(lab.said).toHaveLength(2);
   });
 
   test("is no second end, whatever broke on its way", () => {

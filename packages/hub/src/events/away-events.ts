@@ -2,7 +2,7 @@ import type { ErrorCode } from "@roomhub/protocol";
 import type { HubIdentity, Place } from "../domain/hub-identity.ts";
 import type { DivertEvent, RoomEvent } from "./emit.ts";
 
-interface AwayEventsOptions {
+export interface AwayEventsOptions {
   placeOf: (code: string) => Place;
   /** @returns false when there is no connection to that hub now */
   send: (hubId: string, event: RoomEvent) => boolean;
@@ -10,10 +10,12 @@ interface AwayEventsOptions {
   isOpen: (hubId: string, bootId?: string) => boolean;
   /** The directory can be reached, so this hub knows which rooms it is the home of. */
   isUp: () => boolean;
+  /** This hub is about to end. */
+  isDraining: () => boolean;
   /** One that came from elsewhere is an event of a room of this hub. */
   publish: (event: RoomEvent) => void;
-  /** Tells the hub of its client that this home has published the end of a request. */
-  tellEnd: (hubId: string, requestId: string) => void;
+  /** Tells the hub of its client that this home has published the end of a request, an error. */
+  tellEnd: (hubId: string, requestId: string, code: ErrorCode) => void;
   /** A request that ran elsewhere has ended; this may have been reported before. */
   onEnd: (requestId: string) => void;
   nowMs: () => number;
@@ -108,7 +110,7 @@ export class AwayEvents {
       this.#noteEnd(requestIdOf(event));
       // An error may cut the response, which looks to the hub of its client as if this one had ended.
       if (hubId !== undefined && event.name === "llm.error")
-        this.#options.tellEnd(hubId, requestIdOf(event));
+        this.#options.tellEnd(hubId, requestIdOf(event), codeOf(event));
     }
     return isAway;
   };
@@ -165,24 +167,35 @@ export class AwayEvents {
 
   /** This hub stops: it publishes now what it has not published yet. */
   close(): void {
-    for (const { end } of this.#unsure.splice(0)) this.arrived(end);
+    for (const { end, hubId } of this.#unsure.splice(0))
+      if (!this.#isLeftTo(hubId)) this.arrived(end);
     for (const { end, hereMs } of this.#lost.splice(0))
       if (hereMs !== undefined) this.#options.publish(end);
     this.tick();
   }
 
   #isUnsure({ end, hubId, sinceMs, wasCutOff }: Unsure): boolean {
-    const { isUp, placeOf, send, tellEnd, nowMs } = this.#options;
+    const { isUp, placeOf, send, nowMs } = this.#options;
     const ageMs = nowMs() - sinceMs;
     if ((wasCutOff && !isUp()) || ageMs < unsureMs) return true;
     const place = placeOf(end.code);
     if (place.kind === "here") {
+      if (this.#isLeftTo(hubId)) return true;
       this.#publish(end);
-      tellEnd(hubId, requestIdOf(end));
+      this.#options.tellEnd(hubId, requestIdOf(end), codeOf(end));
     }
     // After this time, the hub of the client has reported it.
     else if (place.kind === "wait" || !send(place.home.hubId, end)) return ageMs < toldMs;
     return false;
+  }
+
+  /**
+   * The hub of a client that stands still while this one stops: what it would be told is lost with this process, and it
+   * tells the end itself once it runs again.
+   */
+  #isLeftTo(hubId: string): boolean {
+    const { isDraining, isOpen } = this.#options;
+    return isDraining() && !isOpen(hubId);
   }
 
   #isPending(lost: Lost): boolean {
@@ -262,8 +275,12 @@ function isEnd({ name }: RoomEvent): boolean {
 }
 
 /** The connection that it was piped over broke: its client has left, or its hub has lost this one. */
-function isBroken({ payload }: RoomEvent): boolean {
-  return (payload as { code?: ErrorCode }).code === "client_disconnected";
+function isBroken(end: RoomEvent): boolean {
+  return codeOf(end) === "client_disconnected";
+}
+
+function codeOf({ payload }: RoomEvent): ErrorCode {
+  return (payload as { code: ErrorCode }).code;
 }
 
 function requestIdOf({ payload }: RoomEvent): string {

@@ -6,6 +6,8 @@ export type HopNote =
   | ["delivered" | "gone", requestId: string]
   /** an error has been published as the end of that request: its connection may break, or has broken */
   | ["ended", requestId: string]
+  /** the same, because its client has read nothing for too long */
+  | ["stalled", requestId: string]
   /** the highest epoch of a room that is known */
   | ["epoch", code: string, epoch: number]
   /** what happened in a room that has its home there; opaque here */

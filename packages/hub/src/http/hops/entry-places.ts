@@ -56,7 +56,8 @@ const sameHomeAgainMs = 100;
 
 /** A request that is piped, and the connection that it came over. */
 export interface UnderWay extends RosterMember {
-  readonly connection: object;
+  readonly requestId: string;
+  readonly connection: Duplex;
 }
 
 export interface EntryPlacesDeps {
@@ -230,10 +231,10 @@ export class EntryPlaces implements RoomPlaces {
     first: Place,
     piped: Piped,
   ): Promise<void> {
-    const { code, surface, isLasting, serve } = target;
+    const { code, requestId, surface, isLasting, serve } = target;
     const { self, homes, nowMs, pause, underWay, refuseAtLimit } = this.#deps;
     if (surface !== undefined) refuseAtLimit(underWay.size);
-    const own = { connection: request.socket, place: -1 };
+    const own = { requestId, connection: request.socket, place: -1 };
     if (!isLasting) underWay.add(own);
     let untilMs = nowMs() + findHomeMs;
     try {
