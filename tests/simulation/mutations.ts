@@ -232,6 +232,12 @@ export const mutations: readonly Mutation[] = [
     after: "",
   },
   {
+    name: "a tunnel that its agent never read stands for what the agent says on the next one (once)",
+    file: "packages/hub/src/inference/routing.ts",
+    before: 'this.#firstFailure === undefined || this.#firstFailure.cause === "unread"',
+    after: "this.#firstFailure === undefined",
+  },
+  {
     name: "an agent does not write down the tokens of a response",
     file: "packages/participant/src/budget/budget.ts",
     before: "this.#deps.ledger.spend(this.#deps.world.wallMs(), tokens, isBatch);",

@@ -42,6 +42,10 @@ const planted = [
     name: "the hub of a client keeps its connection after the home found that it reads nothing (once)",
     seed: 7_100_055,
   },
+  {
+    name: "a tunnel that its agent never read stands for what the agent says on the next one (once)",
+    seed: 10_001_631,
+  },
 ];
 
 describe("the simulation", () => {

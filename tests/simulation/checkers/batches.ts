@@ -63,6 +63,8 @@ function interactiveOf({ plan, agents, outcomes }: History) {
     const began = generations.filter((one) => one.tag === tag).map(({ beganMs }) => beganMs);
     const { sentMs, endedMs = Infinity } = outcome;
     const beganMs = Math.min(...began);
-    return [{ tag, planned, sentMs, beganMs, waitedUntilMs: Math.min(endedMs, beganMs) }];
+    // Its prompt may take so long from its hub to the model server.
+    const waitedUntilMs = Math.min(endedMs, beganMs - arrivesMs);
+    return [{ tag, planned, sentMs, beganMs, waitedUntilMs }];
   });
 }

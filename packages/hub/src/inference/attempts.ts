@@ -387,7 +387,8 @@ export class Attempts implements AttemptListener {
       attempt.options.pace.noteFailure(this.#deps.nowMs());
     }
     attempt.cancel(error.message);
-    this.#routing.noteFailure({ participant, error, hints: this.delivery.refusalHints() });
+    const hints = this.delivery.refusalHints();
+    this.#routing.noteFailure({ participant, cause, error, hints });
     this.#request.retry();
   }
 

@@ -67,6 +67,18 @@ describe("a request that a participant refuses for its budget", () => {
     expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
   });
 
+  test("gets the 429 also after a tunnel that its agent never read", () => {
+    const bench = createBench(people("ana"));
+    const sent = bench.send();
+    const { sink } = bench.call();
+    sink.onFailure({ code: "tunnel_lost", message: "lost", isUnread: true });
+    sink.onClosed();
+    bench.call().refuse("budget", 30);
+    expect(sent.client).toMatchObject({ status: 429, error: { code: "budget_exhausted" } });
+    expect(retrySignals(sent)).toEqual({ "retry-after": "30" });
+    expect(sent.ending()).toMatchObject({ code: "budget_exhausted", attempts: 2 });
+  });
+
   test("by id is not moved", () => {
     const bench = createBench(people("ana", "bob"));
     const sent = bench.send({ model: "ana" });

@@ -31,6 +31,7 @@ import { type FailureCause, type NextStep, nextStep } from "./retry.ts";
 /** The failure a client gets when no other participant can serve its request. */
 interface FirstFailure {
   participant: Participant;
+  cause: FailureCause;
   error: HubError;
   /** the provider's headers about when to retry */
   hints: HeaderMap;
@@ -332,7 +333,9 @@ export class Routing implements SelectionQuery {
   }
 
   noteFailure(failure: FirstFailure): void {
-    this.#firstFailure ??= failure;
+    // An agent that never read the tunnel has refused nothing yet.
+    if (this.#firstFailure === undefined || this.#firstFailure.cause === "unread")
+      this.#firstFailure = failure;
   }
 }
 
