@@ -32,7 +32,9 @@ const { untilMs = Number.POSITIVE_INFINITY } = options;
 
 for (let seed = first; seed < first + count && Date.now() < untilMs; seed++) {
   const drawn = drawPlan(seed, length);
-  const kept = options.faults ?? [...drawn.faults.keys()];
+  const all = [...drawn.faults.keys()];
+  const kept =
+    options.faults === undefined ? all : all.filter((one) => options.faults?.includes(one));
   const { history, problems } = await runWith(kept, trace);
   const needed =
     problems.length > 0 && options.faults === undefined && options.mutation === undefined

@@ -26,7 +26,11 @@ const turn = 50;
  */
 export async function findMutations(name: string, search: Search): Promise<boolean> {
   const chosen = chosenBy(name);
-  if (chosen.length === 0) throw new Error(`There is no mutation ${name}.`);
+  if (chosen.length === 0) {
+    const names = [...mutations, ...blindMutations].map((one) => `\n  ${one.name}`).join("");
+    process.stderr.write(`There is no mutation ${name}. There are:${names}\n`);
+    return false;
+  }
   process.stdout.write(
     "| Planted | Histories | CPU s | In seed | Noticed by |\n|---|---|---|---|---|\n",
   );

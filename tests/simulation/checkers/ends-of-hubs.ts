@@ -1,6 +1,6 @@
 import type { Outcome } from "../actors/simulated-client.ts";
 import type { History } from "../history.ts";
-import type { Plan } from "../plan.ts";
+import type { Fault, Plan } from "../plan.ts";
 import { coursesOf } from "./ends.ts";
 import { ofLoad } from "./service.ts";
 
@@ -53,7 +53,7 @@ export function stoppingLetsFinish({ plan, outcomes }: History): string[] {
  */
 export function lostRequestsEnd(history: History): string[] {
   const { plan, outcomes } = history;
-  const end = onlyEndOf(plan);
+  const end = onlyEndOf(plan, ["slow network", "model server", "clock"]);
   if (end?.kind !== "kill" || plan.hubs.length === 1) return [];
   const courses = coursesOf(history);
   return outcomes.flatMap((outcome) => {
@@ -66,9 +66,13 @@ export function lostRequestsEnd(history: History): string[] {
   });
 }
 
-/** The end of a hub, where nothing else is broken. A network that is slow breaks nothing. */
-function onlyEndOf({ faults, hubs }: Plan) {
-  const [end, ...further] = faults.filter(({ kind }) => kind !== "slow network");
+/**
+ * The end of a hub, where nothing else is broken.
+ *
+ * @param harmless - faults that do not count; default: a network that is slow breaks nothing
+ */
+function onlyEndOf({ faults, hubs }: Plan, harmless: Fault["kind"][] = ["slow network"]) {
+  const [end, ...further] = faults.filter(({ kind }) => !harmless.includes(kind));
   if (end === undefined || further.length > 0) return undefined;
   const isEnd = (end.kind === "kill" || end.kind === "stop") && hubs.includes(end.machine);
   return isEnd ? end : undefined;
