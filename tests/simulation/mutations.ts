@@ -286,6 +286,13 @@ export const mutations: readonly Mutation[] = [
     after: "this.#wantsDrain = false;",
   },
   {
+    name: "a response does not end while another one of its tunnel waits for credit",
+    file: "packages/tunnel/src/streams/agent-stream.ts",
+    before: 'if (!isSent || this.#phase !== "ending") return;',
+    after:
+      'if (!(writer.first?.#body.bytes > 0)) writer.first = this;\n    if ((writer.isWaiting ||= writer.first.#body.bytes > 0) || this.#phase !== "ending") return;',
+  },
+  {
     name: "a client that reads nothing is never disconnected",
     file: "packages/hub/src/inference/response/client-writer.ts",
     before:
