@@ -1,5 +1,6 @@
 import { enableCompileCache } from "node:module";
 import { installPlatform } from "./platform/install.ts";
+import type { History as HistoryType } from "./history.ts";
 import { plantMutation } from "./plant-mutation.ts";
 import type { BatchOptions, HistoryResult } from "./result.ts";
 
@@ -57,7 +58,7 @@ for (let seed = first; seed < first + count && Date.now() < untilMs; seed++) {
     if (isTraced) run.scheduler.onTrace = print;
     await run.run((history) => everythingRecovered(history).length === 0);
     const found = Object.entries(checkers).flatMap(([name, check]) =>
-      check(run).map((problem) => `${name}: ${problem}`),
+      judge(check, run).map((problem) => `${name}: ${problem}`),
     );
     return { history: run, problems: found };
   }
@@ -82,4 +83,13 @@ function cpuMs(): number {
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** A checker that throws is one of its history's problems, and ends no run of an hour. */
+function judge(check: (one: HistoryType) => string[], history: HistoryType): string[] {
+  try {
+    return check(history);
+  } catch (error) {
+    return [`the checker threw ${error instanceof Error ? error.stack : String(error)}`];
+  }
 }

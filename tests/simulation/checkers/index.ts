@@ -6,6 +6,7 @@ import { budgetsAreKept, refusalsAreTrue } from "./budgets.ts";
 import { bytesAreTheServers, promptsAreTheClients } from "./bytes.ts";
 import { contextsCount, promptsGoWhereTheyFit } from "./contexts.ts";
 import { eventsInOneOrder } from "./events.ts";
+import { figuresAreTrue } from "./figures.ts";
 import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
 import { everyHubServes, everythingRecovered } from "./recovery.ts";
@@ -36,6 +37,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "bytes are the model server's": bytesAreTheServers,
   "prompts are the client's": promptsAreTheClients,
   "events come in one order": eventsInOneOrder,
+  "figures are true": figuresAreTrue,
   "slots are kept": slotsAreKept,
   "selectors are kept": selectorsAreKept,
   "secrets are kept": secretsAreKept,

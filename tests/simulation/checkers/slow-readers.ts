@@ -57,7 +57,10 @@ export function stalledClientsAreDisconnected(history: History): string[] {
     const dueMs = pauses.find(({ fromMs, toMs }) => toMs - fromMs > stallMs)!.fromMs + stallMs;
     const [event] = courses.get(requestId)?.ends ?? [];
     const code = String(event?.data["code"]);
-    const { end: generated, endedMs = Infinity } = generations.find((one) => one.tag === tag)!;
+    const generation = generations.find((one) => one.tag === tag);
+    // Nothing but a long error.
+    if (generation === undefined) return [];
+    const { end: generated, endedMs = Infinity } = generation;
     const isInTime = Math.abs(endedMs - dueMs) < noticedMs;
     return [
       ...(end === "cut" ? [] : [`${tag} read nothing for too long and is ${end}`]),
