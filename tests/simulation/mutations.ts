@@ -222,7 +222,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a home that stops tells an end that the hub of the client will tell (once)",
     file: "packages/hub/src/events/away-events.ts",
-    before: "if (this.#isLeftTo(hubId)) return true;",
+    before: "if (this.#isLeftTo(hubId)) return false;",
     after: "",
   },
   {
@@ -236,6 +236,12 @@ export const mutations: readonly Mutation[] = [
     file: "packages/hub/src/inference/routing.ts",
     before: 'this.#firstFailure === undefined || this.#firstFailure.cause === "unread"',
     after: "this.#firstFailure === undefined",
+  },
+  {
+    name: "what a request waited in the queue is missing in its duration",
+    file: "packages/hub/src/inference/dispatch.ts",
+    before: "metricsOf(ttftMs, endMs - startedMs, relayed?.usage ?? {})",
+    after: "metricsOf(ttftMs, endMs - startedMs - this.#queueMs, relayed?.usage ?? {})",
   },
   {
     name: "an agent does not write down the tokens of a response",

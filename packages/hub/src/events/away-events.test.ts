@@ -140,6 +140,17 @@ describe("an error of a request that another hub piped", () => {
     expect(lab.at(20_000)).toEqual([]);
   });
 
+  test("is told to that hub when this one ends before the time is over", () => {
+    const lab = startAway(here);
+    lab.events.piped("1", "bb");
+    const payload = { requestId: "1", code: "client_disconnected" };
+    lab.events.divert({ ...anEvent("llm.error", "1"), payload });
+    lab.isDraining = true;
+    lab.events.close();
+    expect(lab.said).toEqual(["llm.error 1", "ended 1"]);
+    expect(lab.told).toEqual(["1 to bb"]);
+  });
+
   test("is left to that hub when this one stops while it cannot be reached", () => {
     const lab = startAway(here);
     for (const id of ["1", "2"]) lab.events.piped(id, "bb");

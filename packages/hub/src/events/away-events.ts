@@ -167,26 +167,31 @@ export class AwayEvents {
 
   /** This hub stops: it publishes now what it has not published yet. */
   close(): void {
-    for (const { end, hubId } of this.#unsure.splice(0))
-      if (!this.#isLeftTo(hubId)) this.arrived(end);
+    for (const unsure of this.#unsure.splice(0)) this.#tell(unsure);
     for (const { end, hereMs } of this.#lost.splice(0))
       if (hereMs !== undefined) this.#options.publish(end);
     this.tick();
   }
 
-  #isUnsure({ end, hubId, sinceMs, wasCutOff }: Unsure): boolean {
-    const { isUp, placeOf, send, nowMs } = this.#options;
-    const ageMs = nowMs() - sinceMs;
-    if ((wasCutOff && !isUp()) || ageMs < unsureMs) return true;
+  #isUnsure(unsure: Unsure): boolean {
+    const { isUp, nowMs } = this.#options;
+    const isEarly = nowMs() - unsure.sinceMs < unsureMs;
+    return isEarly || (unsure.wasCutOff && !isUp()) || !this.#tell(unsure);
+  }
+
+  /** Tells it where the room is. @returns whether nothing more is to be done: another hub may have told it */
+  #tell({ end, hubId, sinceMs }: Unsure): boolean {
+    const { placeOf, send, tellEnd, nowMs } = this.#options;
     const place = placeOf(end.code);
-    if (place.kind === "here") {
-      if (this.#isLeftTo(hubId)) return true;
-      this.#publish(end);
-      this.#options.tellEnd(hubId, requestIdOf(end), codeOf(end));
+    if (place.kind !== "here") {
+      const isSent = place.kind === "there" && send(place.home.hubId, end);
+      // After this time, the hub of the client has reported it.
+      return isSent || nowMs() - sinceMs >= toldMs;
     }
-    // After this time, the hub of the client has reported it.
-    else if (place.kind === "wait" || !send(place.home.hubId, end)) return ageMs < toldMs;
-    return false;
+    if (this.#isLeftTo(hubId)) return false;
+    this.#publish(end);
+    tellEnd(hubId, requestIdOf(end), codeOf(end));
+    return true;
   }
 
   /**
