@@ -23,9 +23,7 @@ export function otherHubsGoOn({ plan, outcomes }: History): string[] {
   // What has not ended in order by then is killed.
   const killedMs = [...(end.kind === "kill" ? [end.atMs] : []), end.atMs + end.forMs];
   // Until its end has reached them, other hubs send requests there.
-  const seenMs = Math.max(
-    ...plan.faults.map((fault) => (fault.kind === "slow network" ? fault.mostMs : 0)),
-  );
+  const seenMs = slowestMs(plan);
   return outcomes.flatMap((outcome) => {
     const { tag, end: how, code, sentMs, endedMs = sentMs } = outcome;
     const isCut = code === "hub_shutting_down" && endedMs > end.atMs + drainedMs;
@@ -58,8 +56,8 @@ export function lostRequestsEnd(history: History): string[] {
   const courses = coursesOf(history);
   return outcomes.flatMap((outcome) => {
     const { tag, requestId, end: how, endedMs = 0 } = outcome;
-    // The hub of a client that left just before has told the home, which did not live to publish it.
-    if (how === "left" && endedMs <= end.atMs && end.atMs < endedMs + arrivesMs) return [];
+    // The hub of a client that left in this moment has told the home, which did not live to publish it.
+    if (how === "left" && Math.abs(endedMs - end.atMs) < arrivesMs + slowestMs(plan)) return [];
     const course = requestId === undefined ? undefined : courses.get(requestId);
     if (course === undefined || how === "complete" || isAt(plan, outcome, end.machine)) return [];
     return course.ends.length === 1 ? [] : [`${tag} has ${course.ends.length} ends in the events`];
@@ -76,6 +74,11 @@ function onlyEndOf({ faults, hubs }: Plan, harmless: Fault["kind"][] = ["slow ne
   if (end === undefined || further.length > 0) return undefined;
   const isEnd = (end.kind === "kill" || end.kind === "stop") && hubs.includes(end.machine);
   return isEnd ? end : undefined;
+}
+
+/** What a slow network adds to the way from one machine to another at most. */
+function slowestMs({ faults }: Plan): number {
+  return Math.max(0, ...faults.map((fault) => (fault.kind === "slow network" ? fault.mostMs : 0)));
 }
 
 function isAt({ hubs, requests }: Plan, { tag }: Outcome, hub: string): boolean {
