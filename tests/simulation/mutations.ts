@@ -238,6 +238,12 @@ export const mutations: readonly Mutation[] = [
     after: "this.#firstFailure === undefined",
   },
   {
+    name: "a long form fails with a tunnel that its agent never read (once)",
+    file: "packages/hub/src/inference/attempts.ts",
+    before: 'failure?.cause === "unread" ||',
+    after: "",
+  },
+  {
     name: "what a request waited in the queue is missing in its duration",
     file: "packages/hub/src/inference/dispatch.ts",
     before: "metricsOf(ttftMs, endMs - startedMs, relayed?.usage ?? {})",

@@ -46,6 +46,7 @@ const planted = [
     name: "a tunnel that its agent never read stands for what the agent says on the next one (once)",
     seed: 10_001_631,
   },
+  { name: "a long form fails with a tunnel that its agent never read (once)", seed: 13_034_251 },
 ];
 
 describe("the simulation", () => {
@@ -58,12 +59,6 @@ describe("the simulation", () => {
   test("finds nothing that does not hold in sixty histories", async () => {
     const { stdout, exitCode } = await simulate("60", "1", "--quiet");
     expect(stdout).toMatch(/^60 histories, .*: 0 failed, /);
-    expect(exitCode).toBe(0);
-  });
-
-  test("finds nothing that does not hold in the 250 short histories after those of npm test", async () => {
-    const { stdout, exitCode } = await simulate("250", "51", "--short", "--quiet");
-    expect(stdout).toMatch(/^250 histories, .*: 0 failed, /);
     expect(exitCode).toBe(0);
   });
 

@@ -362,9 +362,12 @@ export class Attempts implements AttemptListener {
     return this.#routing.isAnotherReady(attempt, cause, this.#count);
   }
 
-  /** Whether the request's body is here. @param code - of the failure */
-  #maySendAgain({ refusal }: Attempt, code?: ErrorCode): boolean {
-    const isUntaken = refusal !== undefined || code === "provider_unreachable";
+  /** Whether the request's body is here. @param failure - why the attempt failed */
+  #maySendAgain({ refusal }: Attempt, failure?: { cause: FailureCause; code: ErrorCode }): boolean {
+    const isUntaken =
+      refusal !== undefined ||
+      failure?.cause === "unread" ||
+      failure?.code === "provider_unreachable";
     return this.#call.request.upload?.mayBeSentAgain(isUntaken) ?? true;
   }
 
@@ -377,7 +380,7 @@ export class Attempts implements AttemptListener {
     // Before a context error that moves the request, and while a model loads, nothing but comments has passed.
     const hasWaited = cause === "context" || this.delivery.hasOnlyWaited;
     const isPromised = this.#call.client.isHeadWritten && !hasWaited;
-    const isPossible = !isPromised && this.#maySendAgain(attempt, error.code);
+    const isPossible = !isPromised && this.#maySendAgain(attempt, { cause, code: error.code });
     if (!isPossible || !this.#routing.mayTryAgain(attempt, cause, this.#count))
       return this.#request.fail(error);
     if (cause === "busy") return this.#request.fail(this.#firstFailureOr(attempt, error));

@@ -11,10 +11,10 @@ function busyBench() {
   return bench;
 }
 
-function anUpload(): Upload {
+function anUpload(heldBytes = 0): Upload {
   const source = { pause: () => undefined, resume: () => undefined };
-  const budget = new BodyBudget(1_024);
-  return new Upload({ chunks: [], heldBytes: 0, bytes: 100, budget, source, nowMs: () => 0 });
+  const budget = new BodyBudget(heldBytes + 1_024);
+  return new Upload({ chunks: [], heldBytes, bytes: 100, budget, source, nowMs: () => 0 });
 }
 
 test("a request that waits when its room leaves is sent to the next home, without an event", () => {
@@ -43,4 +43,16 @@ test("a form that has come by then is sent there", () => {
   upload.end();
   bench.leave();
   expect(bench.moved).toHaveLength(1);
+});
+
+test.each([
+  ["is sent over the next one after a tunnel that its agent never read", true, 2],
+  ["fails with a tunnel, whose agent may have begun", false, 1],
+])("a form that begins with more than a megabyte %s", (_title, isUnread, calls) => {
+  const bench = createBench([aParticipant({ id: "ana", limit: 1 })]);
+  bench.send({ upload: anUpload(2 * 1024 * 1024) });
+  const { sink } = bench.call();
+  sink.onFailure({ code: "tunnel_lost", message: "lost", isUnread });
+  sink.onClosed();
+  expect(bench.calls).toHaveLength(calls);
 });
