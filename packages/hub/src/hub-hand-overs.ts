@@ -10,7 +10,7 @@ import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
 import type { StoredResponses } from "./inference/stored-responses.ts";
 import type { OperationContext } from "./operations/context.ts";
-import { AwayEvents, type AwayEventsOptions } from "./events/away-events.ts";
+import { AwayEvents } from "./events/away-events.ts";
 import { publishEvent, type RoomEvent } from "./events/emit.ts";
 import type { Hops } from "./hop/hops.ts";
 import { snapshotPath } from "./http/hops/home-places.ts";
@@ -20,7 +20,7 @@ import type { Log } from "./log.ts";
 import { SlotsBefore } from "./operations/homes/slots-before.ts";
 
 /** What hand-overs need of the hub. */
-export interface HandOverParts extends Pick<AwayEventsOptions, "isDraining"> {
+export interface HandOverParts {
   log: Log;
   world: World;
   nowMs: () => number;
@@ -30,6 +30,7 @@ export interface HandOverParts extends Pick<AwayEventsOptions, "isDraining"> {
   storedResponses: () => StoredResponses;
   /** Its clients' sockets on `/responses` close when their turns are over. */
   closeSockets: (roomCode: string) => void;
+  isDraining: () => boolean;
 }
 
 export interface HandOverOptions {

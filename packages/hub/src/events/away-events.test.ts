@@ -103,7 +103,7 @@ describe("an error of a request that another hub piped", () => {
     expect(lab.at(2_000).slice(1)).toEqual(["llm.error 1 to bb", "llm.error 2 to bb"]);
   });
 
-  test("is told to that hub at once, since the connection of the request may break", () => {
+  test("is reported to that hub at once: the connection of the request may break", () => {
     const lab = startAway(here);
     for (const id of ["1", "2"]) lab.events.piped(id, "bb");
     expect(lab.events.divert(anEvent("llm.error", "1"))).toBe(false);
@@ -140,7 +140,7 @@ describe("an error of a request that another hub piped", () => {
     expect(lab.at(20_000)).toEqual([]);
   });
 
-  test("is told to that hub when this one ends before the time is over", () => {
+  test("is reported to that hub, too, when this one ends before the two seconds are over", () => {
     const lab = startAway(here);
     lab.events.piped("1", "bb");
     const payload = { requestId: "1", code: "client_disconnected" };

@@ -2,7 +2,7 @@ import type { ErrorCode } from "@roomhub/protocol";
 import type { HubIdentity, Place } from "../domain/hub-identity.ts";
 import type { DivertEvent, RoomEvent } from "./emit.ts";
 
-export interface AwayEventsOptions {
+interface AwayEventsOptions {
   placeOf: (code: string) => Place;
   /** @returns false when there is no connection to that hub now */
   send: (hubId: string, event: RoomEvent) => boolean;
