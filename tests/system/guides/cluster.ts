@@ -109,7 +109,10 @@ interface Manifest {
     serviceName?: string;
     replicas?: number;
     template?: {
-      spec: { terminationGracePeriodSeconds: number; containers: { args: string[] }[] };
+      spec: {
+        terminationGracePeriodSeconds: number;
+        containers: { args: string[]; env: { name: string; valueFrom: object }[] }[];
+      };
     };
   };
 }
@@ -124,12 +127,15 @@ async function readManifest(block: string): Promise<void> {
   expect(services).toContain(serviceName);
   expect(JSON.stringify(named("Ingress"))).toContain(`"service":{"name":"${services[1]}"`);
   const [container] = template?.spec.containers ?? [];
+  expect(container?.env).toContainEqual({
+    name: "ROOMHUB_NATS",
+    valueFrom: { secretKeyRef: { name: "roomhub", key: "nats" } },
+  });
   const seen = new Set<string | undefined>();
   for (let n = 0; n < replicas; n++) {
     const pod = `${set?.metadata.name}-${n}`;
     const world = makeWorld({
       env: { ROOMHUB_HOST: "0.0.0.0", ROOMHUB_NATS: "nats://hub:secret@nats:4222" },
-      addVariablesFrom: async () => undefined,
       readSecretFile: async () => ({ bytes: Buffer.alloc(64, "a"), isReadableByOthers: false }),
     });
     const args = container?.args.map((one) => one.replace("$(POD_NAME)", pod)) ?? [];
