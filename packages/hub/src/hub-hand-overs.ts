@@ -93,7 +93,7 @@ export class HandOvers {
     const { parts } = this.#options;
     this.events.leave(code);
     parts.inFlight().roomLeft(code);
-    this.#slots.forget(code);
+    this.#slots.releaseRoom(parts.operations(), code);
     parts.closeSockets(code);
   }
 
@@ -118,13 +118,19 @@ export class HandOvers {
 
   // — at the home after —
 
-  /** @returns whether this hub keeps the snapshot */
+  /** Never rejects: a room that is not taken stays where it is. @returns whether this hub keeps the snapshot */
   async takeOffer(code: string, from: HubIdentity, snapshot: string): Promise<boolean> {
     const { parts, homes, rooms } = this.#options;
-    const given = new GivenRoom(snapshot);
-    if (given.from.bootId !== from.bootId) return false;
-    if (!parts.operations().registry.hasCode(code)) await rooms.catchUp(code);
-    return homes.offered(code, given);
+    try {
+      const given = new GivenRoom(snapshot);
+      if (given.from.bootId !== from.bootId) return false;
+      if (!parts.operations().registry.hasCode(code)) await rooms.catchUp(code);
+      return homes.offered(code, given);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      parts.log.warn("a room of another hub cannot be taken over", { code, ...from, reason });
+      return false;
+    }
   }
 
   /** The directory names this hub: it continues the room as it was. */

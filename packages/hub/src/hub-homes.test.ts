@@ -21,10 +21,13 @@ async function startHub(stack: AsyncDisposableStack) {
   const { registry, vault, roomPasswords, limits, nowMs, wallMs } = context;
   const world = { ...context.world, monotonicMs: nowMs, wallMs };
   const bus = new EventBus("000000a1", (flush) => flush());
+  const warnings: string[] = [];
+  const warn = (message: string, fields?: object) =>
+    void warnings.push(`${message} ${JSON.stringify(fields)}`);
   const parts: HomesParts = {
     ...{ bootId: "000000a1", version: "1.0.0", world, source: world, nowMs, registry, vault },
     ...{ roomPasswords, refuseAtLimit: ignore, closeSockets: ignore, comment: ignore },
-    ...{ serve: ignore, log: { event: ignore, warn: ignore, bug: expect.unreachable } },
+    ...{ serve: ignore, log: { event: ignore, warn, bug: expect.unreachable } },
     ...{ operations: () => context, bus: () => bus, isDraining: () => false },
     inFlight: () => new InFlight(),
     storedResponses: () => new StoredResponses(limits.responsesPerRoom),
@@ -50,7 +53,7 @@ async function startHub(stack: AsyncDisposableStack) {
     for (const event of events) if (event.type === "llm.error") ended.push(event.requestId);
   });
   return {
-    ...{ homes, room, ended, far },
+    ...{ homes, room, ended, far, warnings },
     /** The room gets its home here. */
     takeRoom: async () => {
       const stored = await others.readHome(room);
@@ -89,4 +92,11 @@ test.each([
   expect(homes.homes.placeOf(room)).toMatchObject({ kind: "here", epoch: 2 });
   await pass(5_000);
   expect(ended).toEqual(expected);
+});
+
+test("a hub that cannot read what the home of a room gives it leaves the room there, and its log says why", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { homes, room, warnings } = await startHub(stack);
+  expect(await homes.handOvers.takeOffer(room, bob, '{"format":0}')).toBe(false);
+  expect(warnings).toEqual([expect.stringMatching(`${room}.*${bob.hubId}.*another format`)]);
 });

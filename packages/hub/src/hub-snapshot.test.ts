@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { RoomPassword } from "./credentials/passwords.ts";
 import { noteRefusedContext } from "./domain/needs/model-facts.ts";
 import { EventBus } from "./events/bus.ts";
@@ -9,7 +9,7 @@ import { SlotsBefore } from "./operations/homes/slots-before.ts";
 import { createOffice, peerAt } from "./operations/operations.fixture.ts";
 import { checkRoomPassword } from "./operations/join-participant.ts";
 
-const offer = { from: { hubId: "a", bootId: "1", epoch: 1 }, number: 1 };
+const machineSecret = "m".repeat(43);
 
 /** A hub with the room, whose clock differs from the other one's. */
 async function hub(aheadMs: number) {
@@ -38,9 +38,10 @@ async function hub(aheadMs: number) {
   };
 }
 
-async function handedOver(before: Awaited<ReturnType<typeof hub>>) {
+async function handedOver(before: Awaited<ReturnType<typeof hub>>, from = "a") {
   const next = await hub(5_000_000);
-  const given = new GivenRoom(snapshotOf(before.parts, before.room, offer));
+  const home = { hubId: from, bootId: "1", epoch: 1 };
+  const given = new GivenRoom(snapshotOf(before.parts, before.room, { from: home, number: 1 }));
   given.takePlace(next.parts, before.room);
   return next;
 }
@@ -87,4 +88,52 @@ test("how fast a participant is, and which prompts are too long for it, is known
     9_000,
   ]);
   expect(learned.refused?.untilMs).toBe(next.context.nowMs() + 9 * 60_000);
+});
+
+test("a request waits at the room's next home until a model server is no longer overloaded", async () => {
+  const before = await hub(0);
+  await before.join({ password: "swordfish" });
+  before.ada().load.overloadedUntilMs = before.context.nowMs() + 10_000;
+  const { context, ada, pass } = await handedOver(before);
+  const due = () => context.trials.takeDue(context.nowMs(), () => true);
+  expect(due()).toEqual([]);
+  pass(10_000);
+  expect(due()).toEqual([ada()]);
+});
+
+describe("the slot of a request that runs at an earlier home", () => {
+  const running = {
+    ...{ requestId: "req_1", participantId: "ada", hub: undefined, runsForMs: 5 },
+    holder: { address: "10.0.0.9", person: "" },
+  };
+  const first = { hubId: "first", bootId: "1", epoch: 1 };
+
+  /** The second home of the room, at a machine that has a participant in another room, too. */
+  async function second() {
+    const before = await hub(0);
+    await before.join({ password: "swordfish", machineSecret });
+    const next = await handedOver(before, "first");
+    const { context, parts, room } = next;
+    await next.join({ id: "bob", machineSecret }, undefined, await next.addRoom());
+    parts.slots.hold(context, room, first, running);
+    return { ...next, machine: next.ada().load.machine };
+  }
+
+  test("is free again for other rooms of its machine when the room moves on", async () => {
+    const { context, parts, room, machine } = await second();
+    expect(machine?.active).toBe(1);
+    parts.slots.releaseRoom(context, room);
+    expect(machine?.active).toBe(0);
+  });
+
+  test("is taken at each next home until that first one ends", async () => {
+    const third = await handedOver(await second(), "second");
+    const active = () => third.ada().load.active;
+    const gone = (hubId: string) =>
+      third.parts.slots.releaseWhere(third.context, (hub) => hub.hubId === hubId);
+    gone("second");
+    expect(active()).toBe(1);
+    gone("first");
+    expect(active()).toBe(0);
+  });
 });

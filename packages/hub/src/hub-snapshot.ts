@@ -52,9 +52,10 @@ export function snapshotOf(parts: SnapshotParts, code: string, offer: Offer): st
   const running = inFlight.statusesIn(code).flatMap(({ facts, holder, startedMs, place }) => {
     const { requestId, participant } = facts;
     if (participant === undefined || place !== undefined) return [];
+    const { id: participantId } = participant;
     const { address, person } = holder;
     const runsForMs = nowMs - startedMs;
-    return [{ requestId, participantId: participant.id, runsForMs, holder: { address, person } }];
+    return [{ requestId, hub: undefined, participantId, holder: { address, person }, runsForMs }];
   });
   const snapshot: RoomSnapshot = {
     ...{ format, offer, lastUsedAt: room.lastUsedAt, events: bus.streamOf(code) },

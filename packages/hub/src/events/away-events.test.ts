@@ -8,6 +8,7 @@ function startAway(place: Place = { kind: "wait" }) {
     place,
     said: [] as string[],
     told: [] as string[],
+    ended: [] as string[],
     isConnected: true,
     isLinked: true,
     isUp: true,
@@ -27,7 +28,7 @@ function startAway(place: Place = { kind: "wait" }) {
     isDraining: () => lab.isDraining,
     publish: (event) => void lab.said.push(inWords(event)),
     tellEnd: (hubId, requestId) => void lab.told.push(`${requestId} to ${hubId}`),
-    onEnd: (requestId) => void lab.said.push(`ended ${requestId}`),
+    onEnd: (requestId) => void lab.ended.push(requestId),
     nowMs: () => lab.nowMs,
   });
   const at = (ms: number) => {
@@ -71,7 +72,19 @@ test("what happens in a room that is on its way waits for its home, in order", (
 test("a request ends once, whether its home or the hub of its client tells it first", () => {
   const lab = startAway(here);
   for (const name of ["llm.error", "llm.complete"] as const) lab.events.arrived(anEvent(name, "1"));
-  expect(lab.said).toEqual(["llm.error 1", "ended 1", "ended 1"]);
+  expect(lab.said).toEqual(["llm.error 1"]);
+  expect(lab.ended).toEqual(["1", "1"]);
+});
+
+test("an end frees what the request took at an earlier home of its room, from whichever hub it comes", () => {
+  const lab = startAway(here);
+  lab.events.divert(anEvent("llm.request", "begun here"));
+  // The room went to another hub and came back meanwhile.
+  lab.events.divert(anEvent("llm.complete", "begun here"));
+  lab.events.arrived(anEvent("llm.complete", "begun there"));
+  lab.events.lost(anEvent("llm.error", "lost"), one);
+  lab.at(3_000);
+  expect(lab.ended).toEqual(["begun here", "begun there", "lost"]);
 });
 
 describe("an error of a request that another hub piped", () => {
@@ -87,7 +100,7 @@ describe("an error of a request that another hub piped", () => {
     lab.isLinked = true;
     expect(lab.at(10_000)).toEqual([]);
     lab.isUp = true;
-    expect(lab.at(10_250)).toEqual(["llm.error 1", "ended 1"]);
+    expect(lab.at(10_250)).toEqual(["llm.error 1"]);
     expect(end("2")).toBe(false);
   });
 
@@ -122,11 +135,11 @@ describe("an error of a request that another hub piped", () => {
     expect(end("1")).toBe(false);
     expect(end("2")).toBe(true);
     lab.events.left("2");
-    expect(lab.said).toEqual(["llm.error 2", "ended 2"]);
+    expect(lab.said).toEqual(["llm.error 2"]);
     expect(end("3")).toBe(true);
-    expect(lab.at(1_750)).toHaveLength(2);
+    expect(lab.at(1_750)).toHaveLength(1);
     expect(lab.told).toEqual([]);
-    expect(lab.at(2_000).slice(2)).toEqual(["llm.error 3", "ended 3"]);
+    expect(lab.at(2_000).slice(1)).toEqual(["llm.error 3"]);
     expect(lab.told).toEqual(["3 to bb"]);
   });
 
@@ -147,7 +160,7 @@ describe("an error of a request that another hub piped", () => {
     lab.events.divert({ ...anEvent("llm.error", "1"), payload });
     lab.isDraining = true;
     lab.events.close();
-    expect(lab.said).toEqual(["llm.error 1", "ended 1"]);
+    expect(lab.said).toEqual(["llm.error 1"]);
     expect(lab.told).toEqual(["1 to bb"]);
   });
 
@@ -159,11 +172,11 @@ describe("an error of a request that another hub piped", () => {
     Object.assign(lab, { isDraining: true, isLinked: false });
     expect(lab.at(5_000)).toEqual([]);
     lab.isLinked = true;
-    expect(lab.at(5_250)).toEqual(["llm.error 1", "ended 1"]);
+    expect(lab.at(5_250)).toEqual(["llm.error 1"]);
     lab.events.divert({ ...anEvent("llm.error", "2"), payload: payload("2") });
     lab.isLinked = false;
     lab.events.close();
-    expect(lab.said).toHaveLength(2);
+    expect(lab.said).toHaveLength(1);
   });
 
   test("is no second end, whatever broke on its way", () => {
@@ -256,7 +269,7 @@ describe("a request that its home did not live to end", () => {
     const lab = startAway(here);
     lab.events.arrived({ ...end, isLost: true });
     lab.events.arrived(anEvent("llm.error", "1"));
-    expect(lab.at(4_000)).toEqual(["ended 1", "llm.error 1"]);
+    expect(lab.at(4_000)).toEqual(["llm.error 1"]);
   });
 
   test("is forgotten after a minute in a room that no hub serves", () => {

@@ -16,7 +16,7 @@ interface AwayEventsOptions {
   publish: (event: RoomEvent) => void;
   /** Tells the hub of its client that this home has published the end of a request, an error. */
   tellEnd: (hubId: string, requestId: string, code: ErrorCode) => void;
-  /** A request that ran elsewhere has ended; this may have been reported before. */
+  /** A request has ended that may have begun at an earlier home of its room; this may have been reported before. */
   onEnd: (requestId: string) => void;
   nowMs: () => number;
 }
@@ -106,7 +106,8 @@ export class AwayEvents {
       }
     }
     if (isAway) this.arrived(event);
-    else if (isEndOfPiped) {
+    else if (isEnd(event)) this.#options.onEnd(requestIdOf(event));
+    if (!isAway && isEndOfPiped) {
       this.#noteEnd(requestIdOf(event));
       // An error may cut the response, which looks to the hub of its client as if this one had ended.
       if (hubId !== undefined && event.name === "llm.error")
@@ -205,7 +206,7 @@ export class AwayEvents {
 
   #isPending(lost: Lost): boolean {
     const { end, from, sinceMs } = lost;
-    const { placeOf, isOpen, send, publish, nowMs } = this.#options;
+    const { placeOf, isOpen, send, publish, onEnd, nowMs } = this.#options;
     const place = placeOf(end.code);
     const home = place.kind === "there" ? place.home : undefined;
     const isNext = place.kind === "here" || (home !== undefined && home.bootId !== from?.bootId);
@@ -219,6 +220,7 @@ export class AwayEvents {
     lost.hereMs ??= nowMs();
     if (nowMs() < Math.max(sinceMs + watchAgainMs, lost.hereMs) + openedMs) return true;
     publish(end);
+    onEnd(requestIdOf(end));
     return false;
   }
 

@@ -28,7 +28,7 @@ export interface HomePlacesDeps {
   /**
    * The home of a room offers it to this hub.
    *
-   * @returns whether this hub keeps the snapshot until the directory names the room's next home
+   * @returns whether this hub keeps the snapshot until the directory names the room's next home; never rejects
    */
   takeOffer: (code: string, from: HopHub, snapshot: string) => Promise<boolean>;
   homes: Pick<Homes, "placeOf" | "placed"> & {
@@ -93,11 +93,8 @@ export class HomePlaces implements RoomPlaces {
       else chunks.push(chunk);
     });
     request.on("end", () => {
-      const respond = (status: number) => response.writeHead(status).end();
-      takeOffer(code, from, Buffer.concat(chunks).toString("utf8")).then(
-        (isKept) => respond(isKept ? 204 : 409),
-        // What it is, is reported by the callee.
-        () => respond(500),
+      void takeOffer(code, from, Buffer.concat(chunks).toString("utf8")).then((isKept) =>
+        response.writeHead(isKept ? 204 : 409).end(),
       );
     });
     return true;

@@ -84,6 +84,8 @@ function restore(
   // Before its machine is known: that follows from its secrets.
   if (state !== undefined) restoreState(context, participant, state);
   context.registry.add(room, participant);
+  // Where its model server was overloaded, or its credentials were refused, that ends here.
+  context.trials.note(participant);
   assignMachine(context, participant);
   if (participant.presence.status === "online") context.liveness.watch(participant);
   if (participant.liveness === "probe") context.paths.watch(participant);

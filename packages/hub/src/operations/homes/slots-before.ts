@@ -7,6 +7,8 @@ import { wakeRooms } from "../presence.ts";
 /** A slot that a request takes which runs at an earlier home of the room. */
 export interface SlotBefore {
   requestId: string;
+  /** where it runs; undefined for the home before this one */
+  hub: HubIdentity | undefined;
   participantId: string;
   holder: SlotHolder;
   runsForMs: number;
@@ -25,9 +27,9 @@ interface Held {
 export class SlotsBefore {
   readonly #held = new Map<string, Held>();
 
-  /** @param hub - where the request runs */
-  hold(context: OperationContext, code: string, hub: HubIdentity, slot: SlotBefore): void {
-    const { requestId, participantId, holder } = slot;
+  /** @param before - the home before this one */
+  hold(context: OperationContext, code: string, before: HubIdentity, slot: SlotBefore): void {
+    const { requestId, participantId, holder, hub = before } = slot;
     const participant = context.registry.findRoom(code)?.participants.get(participantId);
     if (participant === undefined || this.#held.has(requestId)) return;
     const startedMs = context.nowMs() - slot.runsForMs;
@@ -52,10 +54,10 @@ export class SlotsBefore {
     }
   }
 
-  /** The room has another home. */
-  forget(code: string): void {
+  /** The room has another home. Machines that it shares with rooms of this hub are theirs alone now. */
+  releaseRoom(context: OperationContext, code: string): void {
     for (const [requestId, held] of this.#held) {
-      if (held.code === code) this.#held.delete(requestId);
+      if (held.code === code) this.release(context, requestId);
     }
   }
 
@@ -64,15 +66,11 @@ export class SlotsBefore {
     const slots: SlotBefore[] = [];
     for (const [requestId, held] of this.#held) {
       if (held.code !== code) continue;
-      const { participant, holder, startedMs } = held;
-      const { address, person } = holder;
+      const { participant, hub, startedMs } = held;
+      const { address, person } = held.holder;
+      const { id: participantId } = participant;
       const runsForMs = nowMs - startedMs;
-      slots.push({
-        requestId,
-        participantId: participant.id,
-        holder: { address, person },
-        runsForMs,
-      });
+      slots.push({ requestId, hub, participantId, holder: { address, person }, runsForMs });
     }
     return slots;
   }
