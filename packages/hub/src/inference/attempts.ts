@@ -304,15 +304,8 @@ export class Attempts implements AttemptListener {
       participant.learned.refusesStreamUsage = true;
       return this.#sendWithoutUsage(attempt);
     }
-    if (refusal === "busy" && this.#maySendAgain(attempt)) {
-      // The agent has not passed the request on, so this was no attempt.
-      this.#deps.participantOverloaded(participant, this.#deps.nowMs() + busyMs);
-      this.#count--;
-      return this.#request.retry();
-    }
-    const mayWait = refusal === "batch" && this.#maySendAgain(attempt);
-    if (mayWait && noteBatchTokensSpent(participant.load)) {
-      // The agent has not passed the request on; it waits, or goes elsewhere.
+    if (this.#maySendAgain(attempt) && this.#isSentBack(attempt)) {
+      // The agent has not passed the request on, so this was no attempt: it waits, or goes elsewhere.
       this.#count--;
       return this.#request.retry();
     }
@@ -339,6 +332,14 @@ export class Attempts implements AttemptListener {
       const isLast = isOverload && !mayMove;
       this.#failed(attempt, thrown, isLast ? "busy" : status);
     }
+  }
+
+  /** Notes why an agent gives a request back that it can take later. @returns false for other refusals */
+  #isSentBack({ participant, refusal }: Attempt): boolean {
+    if (refusal === "batch") return noteBatchTokensSpent(participant.load);
+    if (refusal !== "busy") return false;
+    this.#deps.participantOverloaded(participant, this.#deps.nowMs() + busyMs);
+    return true;
   }
 
   #overloaded(participant: Participant): void {

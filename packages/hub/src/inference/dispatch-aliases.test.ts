@@ -105,6 +105,19 @@ describe("a retry of a request through an alias", () => {
     expect(sent.ledger()).toEqual(["llm.request", "llm.request", "llm.request", "llm.complete"]);
   });
 
+  test("that waits is counted at the target where it waits", () => {
+    const room = startRoom(["coder", "big"], coder("ana"), coder("cy"), big("bob"));
+    room.send();
+    const first = room.call();
+    for (const model of ["coder", "big"]) room.send(model);
+    const [, cy, bob] = room.room.participants.values();
+    first.fail("tunnel_lost");
+    expect([cy?.load.queued, bob?.load.queued]).toEqual([1, 0]);
+    if (cy !== undefined) cy.presence.status = "offline";
+    room.wake();
+    expect([cy?.load.queued, bob?.load.queued]).toEqual([0, 1]);
+  });
+
   test("leaves a target that is an id, while others follow", () => {
     const room = startRoom(["ana", "bob"], coder("ana"), coder("bob"));
     const sent = room.send();

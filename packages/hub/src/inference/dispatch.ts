@@ -145,6 +145,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       if (place === undefined) return false;
       if (place.selectionKey !== this.selectionKey) return this.#requeue(place, selection);
       place.wait(selection.hold);
+      this.#deps.queues.of(this.#call.room.code).setCandidates(place, selection.candidates);
       return false;
     }
     this.#leaveQueue();
@@ -155,7 +156,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return true;
   }
 
-  /** Requeues for the alias's next target, ahead of later requests. */
+  /** Requeues for the alias's next target, ahead of the requests that wait there. */
   #requeue(place: QueuePlace, selection: Busy): true {
     const { sinceMs } = place;
     place.leave(sinceMs);

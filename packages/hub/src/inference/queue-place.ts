@@ -54,9 +54,8 @@ export class QueuePlace implements QueueEntry {
     return this.#owned;
   }
 
-  /** A request that waits for one participant has no other candidate. */
   findCandidates(): readonly Participant[] {
-    return this.isHolding ? this.#candidates : this.#request.candidates();
+    return this.#request.candidates();
   }
 
   setCandidates(candidates: readonly Participant[]): void {

@@ -11,7 +11,9 @@ class Waiting implements QueueEntry {
   readonly person = "";
   readonly isBatch: boolean;
   readonly selectionKey: string;
-  readonly candidates: readonly Participant[];
+  candidates: readonly Participant[];
+  /** in place of its candidates, when the participants have changed */
+  found: readonly Participant[] | undefined;
   readonly #left: string[];
   readonly owned: readonly Participant[] = [];
   readonly isHolding = false;
@@ -34,6 +36,14 @@ class Waiting implements QueueEntry {
     this.#left = left;
   }
 
+  findCandidates(): readonly Participant[] {
+    return this.found ?? this.candidates;
+  }
+
+  setCandidates(candidates: readonly Participant[]): void {
+    this.candidates = candidates;
+  }
+
   tryToLeave(): boolean {
     this.tries++;
     const free = this.candidates.find((one) => one.load.active < one.load.limit);
@@ -44,6 +54,12 @@ class Waiting implements QueueEntry {
     return true;
   }
 }
+
+/** Of an entry that always has the same candidates, and owns none of them. */
+const unchanging = {
+  ...{ person: "", isBatch: false, isHolding: false, owned: [] },
+  ...{ findCandidates: () => [], setCandidates: () => undefined },
+};
 
 function bench(maxEntries = 256) {
   const queue = new RoomQueue(maxEntries);
@@ -101,7 +117,7 @@ describe("whose turn it is", () => {
     add("retry", "x", [a], true);
     add("retry of a newcomer", "z", [a], true);
     free(a, 4);
-    expect(left).toEqual(["retry of a newcomer", "retry", "y1", "x1"]);
+    expect(left).toEqual(["retry", "retry of a newcomer", "y1", "x1"]);
   });
 
   test("a model that is busy holds up no request for another one", () => {
@@ -129,6 +145,18 @@ describe("the bound", () => {
   });
 });
 
+test("a change of participants concerns all requests of a kind, however many kinds wait between them", () => {
+  const { queue, busy, add } = bench();
+  const [old, next] = [busy("old"), busy("next")];
+  const first = add("first", "x", [old]);
+  for (let kind = 0; kind < 40; kind++) add(`${kind}`, "x", [busy(`${kind}`)]);
+  const last = add("last", "x", [old]);
+  first.found = [next];
+  queue.participantsChanged();
+  expect([first, last].map(({ candidates: [one] }) => one)).toEqual([next, next]);
+  expect([old.load.queued, next.load.queued]).toEqual([0, 2]);
+});
+
 describe("the count of those waiting", () => {
   test("rises for every candidate and is back at 0 when all have left", () => {
     const { queue, busy, add, free } = bench();
@@ -149,13 +177,7 @@ describe("a wake from inside", () => {
     const { queue, left, busy, add } = bench();
     const a = busy("a");
     const failing = (name: string): QueueEntry => ({
-      address: name,
-      person: "",
-      isBatch: false,
-      selectionKey: "a",
-      candidates: [a],
-      owned: [],
-      isHolding: false,
+      ...{ ...unchanging, address: name, selectionKey: "a", candidates: [a] },
       tryToLeave() {
         if (a.load.active >= a.load.limit) return false;
         left.push(name);
@@ -175,13 +197,7 @@ describe("a wake from inside", () => {
     const { queue, left, busy, add } = bench();
     const a = busy("a");
     const broken: QueueEntry = {
-      address: "x",
-      person: "",
-      isBatch: false,
-      selectionKey: "broken",
-      candidates: [a],
-      owned: [],
-      isHolding: false,
+      ...{ ...unchanging, address: "x", selectionKey: "broken", candidates: [a] },
       tryToLeave() {
         throw new TypeError("bug");
       },
@@ -202,13 +218,7 @@ describe("a wake from inside", () => {
     const follower = new Waiting("follower", "x", [a], left);
     queues.of("ABC234").add(
       {
-        address: "x",
-        person: "",
-        isBatch: false,
-        selectionKey: "first",
-        candidates: [],
-        owned: [],
-        isHolding: false,
+        ...{ ...unchanging, address: "x", selectionKey: "first", candidates: [] },
         tryToLeave() {
           queues.of("ABC234").remove(this);
           queues.wake("ABC234");

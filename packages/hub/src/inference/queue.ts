@@ -11,10 +11,10 @@ export interface QueueEntry extends TurnTaker, OwnEntry {
   readonly selectionKey: string;
   /** It waits for one participant though another may be free: other entries with its key need not wait. */
   readonly isHolding: boolean;
-  /** The participants that could serve it now; absent where they never change. */
-  findCandidates?(): readonly Participant[];
-  /** Replaces the candidates. Present where {@link findCandidates} is. */
-  setCandidates?(candidates: readonly Participant[]): void;
+  /** The participants that could serve it now; none where it would be refused. */
+  findCandidates(): readonly Participant[];
+  /** Replaces the candidates: for {@link RoomQueue.setCandidates} alone. */
+  setCandidates(candidates: readonly Participant[]): void;
 }
 
 /** Finding candidates costs more than reading a queue, and a room changes often. */
@@ -92,24 +92,25 @@ export class RoomQueue {
   participantsChanged(): void {
     const found = new Map<string, readonly Participant[]>();
     for (const entry of this.inOrder()) {
-      if (entry.isHolding || entry.findCandidates === undefined) continue;
+      if (entry.isHolding) continue;
       let candidates = found.get(entry.selectionKey);
       if (candidates === undefined) {
-        if (found.size >= maxLookups) break;
+        if (found.size >= maxLookups) continue;
         candidates = entry.findCandidates();
         found.set(entry.selectionKey, candidates);
       }
       // Without candidates it is refused when it tries.
-      if (candidates.length === 0 || areSame(candidates, entry.candidates)) continue;
-      this.#setCandidates(entry, candidates);
+      if (candidates.length > 0) this.setCandidates(entry, candidates);
     }
   }
 
-  #setCandidates(entry: QueueEntry, candidates: readonly Participant[]): void {
+  /** Other participants could serve a waiting entry than before. */
+  setCandidates(entry: QueueEntry, candidates: readonly Participant[]): void {
+    if (areSame(candidates, entry.candidates)) return;
     const { own } = this.#lane(entry.isBatch);
     own.remove(entry);
     countWaiting(entry, -1);
-    entry.setCandidates?.(candidates);
+    entry.setCandidates(candidates);
     countWaiting(entry, 1);
     own.add(entry);
   }

@@ -19,6 +19,8 @@ function createBench(...participants: Participant[]) {
       owned: address === "own" ? candidates.filter(({ id }) => id.startsWith("mine")) : [],
       isHolding: false,
       isBatch: false,
+      findCandidates: () => candidates,
+      setCandidates: () => undefined,
       tryToLeave(only) {
         const free = candidates.find((one) => !isFull(one) && (only ?? one) === one);
         if (free === undefined) return false;

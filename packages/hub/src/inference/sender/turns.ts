@@ -11,7 +11,7 @@ export interface TurnTaker {
  * a person first come, first served. Contract §3, "Turns".
  */
 export class Turns<Entry extends TurnTaker> {
-  /** ahead of all turns, the latest first */
+  /** ahead of all turns, in the order in which they came back */
   readonly #first: Entry[] = [];
   readonly #addresses = new TurnOrder<TurnOrder<Entry[]>>();
 
@@ -34,7 +34,7 @@ export class Turns<Entry extends TurnTaker> {
 
   /** Adds an entry that had its turn before. */
   addFirst(entry: Entry): void {
-    this.#first.unshift(entry);
+    this.#first.push(entry);
   }
 
   /** @returns whether it waited */
