@@ -87,7 +87,10 @@ export class HubHomes implements FrontCluster {
       ...{ self, secret, world, serve: parts.serve, facts: encodeHopFacts(factsOfHub(self)) },
       targetOf: (hubId) => this.#targetOf(hubId),
       onRefused: (hubId) => this.homes.redialRefused(hubId),
-      onOpen: (hubId) => this.homes.hubReached(hubId),
+      onOpen: (hubId) => {
+        deliveries.hubReached(hubId);
+        this.homes.hubReached(hubId);
+      },
       onReset: (hubId) => {
         this.roll.hubs.reset(hubId);
         deliveries.hubReset(hubId);

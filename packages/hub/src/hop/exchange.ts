@@ -8,6 +8,7 @@ import {
   type SocketUser,
 } from "@roomhub/provider";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { StringDecoder } from "node:string_decoder";
 import { headText, isHomeElsewhere, type Onward, passingHeaders } from "./heads.ts";
 import type { HopPool } from "./pool.ts";
 
@@ -58,6 +59,7 @@ export class HopExchange implements SocketUser, ResponseParts, Sending {
   #begun: ParsedHead | undefined;
   /** of a response that ends a stream */
   #refusal: string | undefined;
+  #decoder: StringDecoder | undefined;
   /** of a read that the client did not take */
   #unread: Buffer = none;
   /** the last bytes of the response, until the end of the turn */
@@ -238,7 +240,8 @@ export class HopExchange implements SocketUser, ResponseParts, Sending {
   }
 
   #readRefusal(bytes: Buffer): boolean {
-    this.#refusal += bytes.toString("utf8");
+    this.#decoder ??= new StringDecoder("utf8");
+    this.#refusal += this.#decoder.write(bytes);
     if ((this.#refusal?.length ?? 0) > maxRefusalBytes) this.#refused();
     return !this.#isOver;
   }

@@ -366,6 +366,23 @@ describe("a stream that has begun with comments", () => {
     expect(entry.kinds()).toEqual(["refused", "refused"]);
   });
 
+  test("has each character of the refusal, however its bytes arrive", async () => {
+    await using stack = new AsyncDisposableStack();
+    const home = await startHome(stack, bob, (_request, response) => {
+      response.writeHead(404);
+      const bytes = [...Buffer.from("für 模型")];
+      const writeNext = () => {
+        const byte = bytes.shift();
+        if (byte === undefined) response.end();
+        else response.write(Buffer.of(byte), () => setImmediate(writeNext));
+      };
+      writeNext();
+    });
+    const entry = await startEntry(stack, home);
+    const response = await fetch(`http://127.0.0.1:${entry.port}/`, { headers: began });
+    expect(await response.text()).toBe(": waiting\n\ndata: für 模型\n\n");
+  });
+
   test("is broken where the refusal is cut", async () => {
     await using stack = new AsyncDisposableStack();
     const home = await startHome(stack, bob, ({ socket }, response) => {

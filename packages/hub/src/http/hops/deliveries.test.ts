@@ -40,3 +40,19 @@ test("a hub that can say nothing any more has not delivered, unless its note com
   passes(1_000);
   expect(heard).toEqual(["req_1 delivered", "req_2 gone"]);
 });
+
+test("a hub that can be reached again within 2 s has as long as the client needs, unless the response broke off", () => {
+  const { deliveries, heard, hop, expectOne, passes } = tracked();
+  expectOne("req_1");
+  deliveries.hubReset("aa");
+  passes(1_000);
+  deliveries.hubReached("aa");
+  passes(60_000);
+  deliveries.end("req_1", "delivered");
+  expectOne("req_2");
+  hop.destroyed = true;
+  deliveries.hubReset("aa");
+  deliveries.hubReached("aa");
+  passes(2_000);
+  expect(heard).toEqual(["req_1 delivered", "req_2 gone"]);
+});

@@ -53,6 +53,14 @@ export class Deliveries {
     }
   }
 
+  /** The other hub can say again what has arrived. */
+  hubReached(hubId: string): void {
+    for (const pending of this.#pending.values()) {
+      const { delivery } = pending;
+      if (delivery?.hubId === hubId && !delivery.hop.destroyed) pending.lostMs = undefined;
+    }
+  }
+
   tick(nowMs: number): void {
     for (const [requestId, pending] of this.#pending) {
       if (pending.delivery?.hop.destroyed === true) pending.lostMs ??= nowMs;

@@ -25,7 +25,7 @@ interface Reading {
   abort: AbortController;
   /** ms: when it is opened again, after it ended */
   againMs: number | undefined;
-  /** ms: since when there is no stream; undefined once that was said */
+  /** ms: since when there is no stream, or since that was said; undefined where there is one */
   awaySinceMs: number | undefined;
 }
 
