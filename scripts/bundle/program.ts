@@ -2,6 +2,9 @@
 import { dirname, join, relative } from "node:path";
 import { type InputOptions, type OutputOptions, type Plugin, rolldown } from "rolldown";
 
+/** The oldest Node that runs the program: syntax that it cannot read is written in older words. */
+const target = "node22.21";
+
 /** A file of the bundle. */
 interface Built {
   path: string;
@@ -23,6 +26,7 @@ export async function buildProgram(root: string): Promise<BuiltProgram> {
       cwd: root,
       input: { bin: join(root, "packages/cli/src/bin.ts") },
       platform: "node",
+      transform: { target },
       // Modules wherever a package has them: what is not used can only be left out of those.
       resolve: {
         conditionNames: ["@roomhub/source", "module", "import", "node", "default"],
@@ -43,7 +47,10 @@ export async function buildProgram(root: string): Promise<BuiltProgram> {
   );
   // Loaded by `require`, and only for a log in JSON: a file of its own.
   const logger = await bundle(
-    { cwd: root, input: { pino: join(root, "node_modules/pino/pino.js") }, platform: "node" },
+    {
+      ...{ cwd: root, platform: "node", transform: { target } },
+      input: { pino: join(root, "node_modules/pino/pino.js") },
+    },
     { format: "cjs", entryFileNames: "[name].cjs", codeSplitting: false },
   );
   return {

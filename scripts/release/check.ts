@@ -60,7 +60,10 @@ try {
   );
   step("libraries", "installed, imported, compiled against");
   await smokeCommand(join(folder, command.file), version, handedOut.sha512);
-  step("command", "installed without a registry; a hub, a participant, a request, doctor");
+  step(
+    "command",
+    "installed without a registry; a hub, a participant, a request, doctor, with the oldest Node, too",
+  );
 
   const record: ReleaseRecord = {
     version,
@@ -165,6 +168,7 @@ async function pack(packages: readonly WorkspacePackage[]): Promise<Packed[]> {
 }
 
 async function smokeCommand(tarball: string, version: string, handout: string): Promise<void> {
+  const command = await readJson<Manifest>("packages/cli/package.json");
   const app = join(work, "app");
   await mkdir(app);
   await writeFile(join(app, "package.json"), '{ "private": true }\n');
@@ -172,7 +176,26 @@ async function smokeCommand(tarball: string, version: string, handout: string): 
   const offline = ["--offline", "--cache", cache, "--no-audit", "--no-fund"];
   await run(app, "npm", "install", ...offline, tarball);
   const launcher = join(app, "node_modules", "roomhub", "bin", "roomhub.js");
-  await smokeProgram({ program: [process.execPath, launcher], version, handout });
+  const oldest = await oldestNode(command.engines?.node);
+  for (const node of [process.execPath, oldest])
+    await smokeProgram({ program: [node, launcher], version, handout });
+}
+
+/** Its path. @param range - of the versions that the program supports, such as `>=22.21` */
+async function oldestNode(range = ""): Promise<string> {
+  const [, version] = /^>=(\d+\.\d+)$/.exec(range) ?? [];
+  if (version === undefined) throw new Error(`the oldest Node is not to be read from "${range}"`);
+  const place = join(work, "oldest");
+  await mkdir(place);
+  await writeFile(join(place, "package.json"), '{ "private": true }\n');
+  await run(place, "npm", "install", "--no-audit", "--no-fund", `node@${version}.0`);
+  return join(
+    place,
+    "node_modules",
+    "node",
+    "bin",
+    process.platform === "win32" ? "node.exe" : "node",
+  );
 }
 
 async function waitingChangesets(): Promise<number> {

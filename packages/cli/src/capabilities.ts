@@ -275,10 +275,14 @@ interface SecretFile {
 
 /** @throws NodeJS.ErrnoException */
 export async function readSecretFile(path: string): Promise<SecretFile> {
-  await using file = await open(path);
-  const { mode } = await file.stat();
-  const isReadableByOthers = process.platform !== "win32" && (mode & 0o077) !== 0;
-  return { bytes: await file.readFile(), isReadableByOthers };
+  const file = await open(path);
+  try {
+    const { mode } = await file.stat();
+    const isReadableByOthers = process.platform !== "win32" && (mode & 0o077) !== 0;
+    return { bytes: await file.readFile(), isReadableByOthers };
+  } finally {
+    await file.close();
+  }
 }
 
 /** Opens a URL in the user's browser. Without a browser nothing happens: the URL is printed too. */

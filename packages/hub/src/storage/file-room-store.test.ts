@@ -11,6 +11,7 @@ import {
   rm,
   stat,
   symlink,
+  truncate,
   writeFile,
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -143,6 +144,22 @@ test("a directory or a link in the file's place is neither renamed nor written o
     expect((await stat(path)).isDirectory()).toBe(true);
     expect(warnings).toHaveLength(1);
   }
+});
+
+test("a file that cannot be read stays where it is, and is not written over", async () => {
+  const path = join(root, randomUUID(), "rooms.json");
+  await mkdir(dirname(path));
+  await writeFile(path, "");
+  // More than Node reads at once, and no bytes on the disk. A mode would keep no root from reading it.
+  await truncate(path, 3 * 2 ** 30);
+  const { store, warnings } = newStore(path);
+  await expect(store.load()).resolves.toEqual([]);
+  expect(store.isKeeping).toBe(false);
+  await store.save([lab]);
+  await store.close();
+  expect(await filesBeside(path)).toEqual(["rooms.json"]);
+  expect((await stat(path)).size).toBe(3 * 2 ** 30);
+  expect(warnings).toEqual([expect.stringMatching(/^Rooms are not kept .*rooms.json.*greater than 2 GiB/)]);
 });
 
 test("where no directory can be made, the hub runs without a file after one warning", async () => {

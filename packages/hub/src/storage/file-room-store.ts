@@ -55,10 +55,22 @@ class LockedFileRoomStore implements FileRoomStore {
       if (error instanceof StateFileLockedError) throw error;
       return this.#loadUnlocked(reasonOf(error));
     }
+    let text: string;
     try {
-      return decodeRooms(await readFile(this.#path, "utf8"));
+      text = await readFile(this.#path, "utf8");
     } catch (error) {
-      if (!hasCode(error, "ENOENT")) await this.#setAside(reasonOf(error));
+      if (hasCode(error, "ENOENT")) return [];
+      // Another user's, or unreadable for the moment: its rooms are still in it.
+      this.#warn(
+        `${this.#notKept()}: ${reasonOf(error)}. Make it readable, and start the hub again`,
+      );
+      await this.close();
+      return [];
+    }
+    try {
+      return decodeRooms(text);
+    } catch (error) {
+      await this.#setAside(reasonOf(error));
       return [];
     }
   }
