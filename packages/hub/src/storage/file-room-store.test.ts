@@ -159,7 +159,9 @@ test("a file that cannot be read stays where it is, and is not written over", as
   await store.close();
   expect(await filesBeside(path)).toEqual(["rooms.json"]);
   expect((await stat(path)).size).toBe(3 * 2 ** 30);
-  expect(warnings).toEqual([expect.stringMatching(/^Rooms are not kept .*rooms.json.*greater than 2 GiB/)]);
+  expect(warnings).toEqual([
+    expect.stringMatching(/^Rooms are not kept .*rooms.json.*greater than 2 GiB/),
+  ]);
 });
 
 test("where no directory can be made, the hub runs without a file after one warning", async () => {
