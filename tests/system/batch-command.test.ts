@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
@@ -116,6 +116,33 @@ test("a room without any model of the file is an error before anything is writte
   expect(stderr).toContain("  gpt-9\n");
   expect(existsSync(join(lab.folder, "evals.errors.jsonl"))).toBe(false);
 });
+
+test.skipIf(!existsSync("/dev/full")).each([
+  ["full", (output: string) => symlinkSync("/dev/full", output), "free space on its disk"],
+  ["of another kind", (output: string) => mkdirSync(output), "make it writable"],
+])(
+  "a file of results that is %s ends the command with the reason and the next step, and the same command continues",
+  async (_what, spoil, repair) => {
+    let output = "";
+    let isSpoilt = false;
+    await using provider = await startFakeProvider({
+      behave: ({ body }) => {
+        if (body.includes('"a"') && !isSpoilt) spoil(output);
+        isSpoilt ||= body.includes('"a"');
+        return undefined;
+      },
+    });
+    await using lab = await startLab(requestLine("a"), provider);
+    output = join(lab.folder, "o.jsonl");
+    const { exitCode, stderr } = await lab.run("--output", output);
+    expect(stderr).toContain(`error: ${output} cannot be written: E`);
+    expect(stderr).toContain(`→ ${repair}, then run the same command\n`);
+    expect(exitCode).toBe(1);
+    rmSync(output, { recursive: true });
+    expect((await lab.run("--output", output)).exitCode).toBe(0);
+    expect(readFileSync(output, "utf8").trim().split("\n")).toHaveLength(1);
+  },
+);
 
 test("a hub that is away at the start is waited for, with one line that says so", async () => {
   await using provider = await startFakeProvider();

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { memoryRoomStore } from "@roomhub/hub";
 import { type CreateRoomResponse, systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { BatchError, openBatch } from "../../packages/cli/src/batch/run/open-batch.ts";
+import { BatchError } from "../../packages/cli/src/batch/run/batch-error.ts";
+import { openBatch } from "../../packages/cli/src/batch/run/open-batch.ts";
 import {
   type BatchProgress,
   runBatch,

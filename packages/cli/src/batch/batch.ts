@@ -1,6 +1,7 @@
 import type { Invite } from "@roomhub/client";
 import type { Timer } from "@roomhub/protocol";
 import { InvalidArgumentError } from "commander";
+import { BatchError } from "./run/batch-error.ts";
 import type { BatchInput } from "./run/batch-input.ts";
 import type { Batch, BatchPaths } from "./run/open-batch.ts";
 import { grouped, ProgressText, shares } from "./progress-text.ts";
@@ -90,15 +91,15 @@ async function batch(context: CliContext, file: string, options: BatchOptionValu
   );
 }
 
-/** What a batch could not begin with is a mistake of the command line. */
+/** What a batch could not begin with is a mistake of the command line, a disk that is full is none. */
 async function withOwnErrors(work: () => Promise<void>): Promise<void> {
-  const { BatchError } = await import("./run/open-batch.ts");
   try {
     await work();
   } catch (error) {
     if (!(error instanceof BatchError)) throw error;
     const lines = error.problems.map(({ line, problem }) => `line ${line} ${problem}`);
-    throw new CommandError(error.message, error.hint, EXIT.usage, lines);
+    const exitCode = error.kind === "not-written" ? EXIT.failure : EXIT.usage;
+    throw new CommandError(error.message, error.hint, exitCode, lines);
   }
 }
 
@@ -155,11 +156,20 @@ async function modelsOf(
 type SendOptions = BatchOptionValues & Patience & { paths: BatchPaths; invite: Invite };
 
 async function send(context: CliContext, options: SendOptions): Promise<void> {
-  const { paths, invite, signal, untilMs, json = false } = options;
+  const { paths, signal, json = false } = options;
   const { openBatch } = await import("./run/open-batch.ts");
   const opening = openBatch(paths, { world: context.world, signal });
   const what = `Checking ${paths.input}`;
-  await using opened = await waitingFor(context, what, opening, { isQuiet: json });
+  const opened = await waitingFor(context, what, opening, { isQuiet: json });
+  try {
+    await sendOpened(context, opened, options);
+  } finally {
+    await opened.close();
+  }
+}
+
+async function sendOpened(context: CliContext, opened: Batch, options: SendOptions): Promise<void> {
+  const { paths, invite, signal, untilMs, json = false } = options;
   const warn = () => warnAboutModels(context, opened, invite);
   await whenThere(context, { signal, untilMs }, warn);
   const startedMs = context.world.monotonicMs();

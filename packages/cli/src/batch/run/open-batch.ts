@@ -3,35 +3,14 @@ import { dirname, join, relative } from "node:path";
 import { lockFile, readIfThere, replaceFile } from "@roomhub/hub";
 import { parseObject, type World } from "@roomhub/protocol";
 import { z } from "zod";
-import { type BatchInput, checkInput, type CheckOptions, type LineProblem } from "./batch-input.ts";
+import { BatchError, written } from "./batch-error.ts";
+import { type BatchInput, checkInput, type CheckOptions } from "./batch-input.ts";
 import { openOutcomes, type OutcomeFiles, type OutcomePaths } from "./outcome-files.ts";
 import { type Outcome, outcomeLine } from "./outcome-line.ts";
 
 export interface BatchPaths extends OutcomePaths {
   input: string;
   journal: string;
-}
-
-/** Why a batch cannot begin or continue; nothing was sent. */
-export class BatchError extends Error {
-  override readonly name = "BatchError";
-  readonly kind: "in-use" | "invalid-input" | "other-input" | "other-files";
-  /** the next step */
-  readonly hint: string;
-  /** the first lines of an input that cannot be sent */
-  readonly problems: readonly LineProblem[];
-
-  constructor(
-    kind: BatchError["kind"],
-    message: string,
-    hint: string,
-    problems: readonly LineProblem[] = [],
-  ) {
-    super(message);
-    this.kind = kind;
-    this.hint = hint;
-    this.problems = problems;
-  }
 }
 
 /**
@@ -261,7 +240,7 @@ async function readJournal(path: string): Promise<Journal | undefined> {
   return data;
 }
 
-/** A reader finds the old one or the new one, also after a power cut. */
+/** A reader finds the old one or the new one, also after a power cut. @throws BatchError */
 function writeJournal(path: string, journal: Journal): Promise<void> {
-  return replaceFile(path, `${JSON.stringify(journal, undefined, 2)}\n`);
+  return written(path, replaceFile(path, `${JSON.stringify(journal, undefined, 2)}\n`));
 }

@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncDirectory } from "@roomhub/hub";
 import { pause, type World } from "@roomhub/protocol";
+import { written } from "./batch-error.ts";
 import { customIdOf } from "./outcome-line.ts";
 import { readLines } from "./line-reader.ts";
 
@@ -22,7 +23,7 @@ export type OutcomeKind = keyof OutcomePaths;
 
 /** The two files that say what became of the requests of a batch, readable by this user only. Lines are only ever added. */
 export interface OutcomeFiles {
-  /** Resolves when the line is on the disk. @throws NodeJS.ErrnoException, after which nothing more is written */
+  /** Resolves when the line is on the disk. @throws BatchError, after which nothing more is written */
   add: (kind: OutcomeKind, line: string) => Promise<void>;
   /** After the lines that were added are on the disk. */
   close: () => Promise<unknown>;
@@ -141,9 +142,7 @@ class AppendedFile {
       const data = this.#lines.join("");
       this.#lines = [];
       this.#group = undefined;
-      this.#file ??= await openToAppend(this.#path);
-      await this.#file.appendFile(data);
-      await this.#file.datasync();
+      await written(this.#path, this.#write(data));
     })();
     this.#last = group;
     group.catch((error: unknown) => {
@@ -151,5 +150,11 @@ class AppendedFile {
       this.#failure.catch(() => undefined);
     });
     return group;
+  }
+
+  async #write(data: string): Promise<void> {
+    this.#file ??= await openToAppend(this.#path);
+    await this.#file.appendFile(data);
+    await this.#file.datasync();
   }
 }

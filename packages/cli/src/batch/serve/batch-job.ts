@@ -2,7 +2,8 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { replaceFile } from "@roomhub/hub";
 import type { World } from "@roomhub/protocol";
-import { type Batch, BatchError, type BatchPaths, openBatch } from "../run/open-batch.ts";
+import { BatchError } from "../run/batch-error.ts";
+import { type Batch, type BatchPaths, openBatch } from "../run/open-batch.ts";
 import { runBatch, type RunOptions } from "../run/run-batch.ts";
 import { ApiError } from "./api-error.ts";
 import { type BatchRecord, type BatchStatus, endedStatuses, inStatus } from "./batch-record.ts";
@@ -135,7 +136,8 @@ export class BatchJob {
       return await openBatch(this.#paths, { world, signal, maxProblems, maxRequests });
     } catch (error) {
       if (signal.aborted) return undefined;
-      if (!(error instanceof BatchError) || error.kind === "in-use") throw error;
+      if (!(error instanceof BatchError)) throw error;
+      if (error.kind === "in-use" || error.kind === "not-written") throw error;
       const { problems, message, hint } = error;
       await this.#fail(
         problems.length > 0
