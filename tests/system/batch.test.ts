@@ -1,5 +1,9 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { RoomhubClient } from "@roomhub/client";
 import { memoryRoomStore } from "@roomhub/hub";
 import { type CreateRoomResponse, systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
@@ -165,6 +169,35 @@ test("a request that is lost is sent again, and after its last attempt its error
   expect(await batch.errors()).toMatchObject([
     { custom_id: "q-1", response: { status_code: 502 } },
   ]);
+});
+
+test("a response that breaks off counts as an attempt, on a kept connection too, and other requests run", async () => {
+  const sentOnKept: boolean[] = [];
+  const before = new Set<unknown>();
+  const server = createServer((request, response) => {
+    const { socket } = request;
+    const isKept = before.has(socket);
+    before.add(socket);
+    void text(request).then((body) => {
+      if (!body.includes("q-1")) return response.end('{"ok":true}');
+      sentOnKept.push(isKept);
+      response.writeHead(200, { "content-type": "application/json", "content-length": 100 });
+      return response.write('{"choices":[', () => socket.destroy());
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await using batch = await startBatch(requestLines(4));
+  const hub = { url, client: new RoomhubClient({ hubUrl: url }) };
+  expect(await batch.run(hub, "ABC234", { concurrency: 1 })).toEqual({ kind: "finished" });
+  expect(sentOnKept).toHaveLength(3);
+  expect(sentOnKept[0]).toBe(true);
+  expect(idsOf(await batch.results())).toEqual(["q-0", "q-2", "q-3"]);
+  expect(await batch.errors()).toMatchObject([
+    { custom_id: "q-1", response: null, error: { code: "response_broken" } },
+  ]);
+  server.close();
+  server.closeAllConnections();
 });
 
 test("a batch that is stopped lets what runs end, and the next run sends only what is left", async () => {

@@ -19,6 +19,10 @@ export function outcomeOf(result: SendResult): Outcome {
     const { status, headers, body } = result;
     return { kind: "response", status, requestId: headers["x-request-id"] ?? "", body };
   }
+  if (result.kind === "broken") {
+    const message = `The response broke off: ${result.reason}`;
+    return { kind: "error", code: "response_broken", message };
+  }
   if (result.kind === "unreachable") {
     return { kind: "error", code: "hub_unreachable", message: result.reason };
   }

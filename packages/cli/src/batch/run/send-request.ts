@@ -29,7 +29,9 @@ export type SendResult =
       value: unknown;
     }
   | { kind: "too-long" }
-  /** there was no whole response; `code` is Node's */
+  /** the response began and broke off: the request may have run */
+  | { kind: "broken"; reason: string }
+  /** there was no response; `code` is Node's */
   | { kind: "unreachable"; reason: string; code: string | undefined };
 
 /**
@@ -66,8 +68,9 @@ export function createSender({ hubUrl, room, key, pin }: RoomAccess) {
   const start = isTls ? httpsRequest : httpRequest;
   const once = async (...[url, body, signal]: Parameters<SendRequest>) => {
     const outgoing = start(base + url, { method: "POST", agent, headers, signal });
+    let incoming: IncomingMessage | undefined;
     try {
-      const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
+      incoming = await new Promise<IncomingMessage>((resolve, reject) => {
         outgoing.once("response", resolve);
         // Errors after the response end its body, too.
         outgoing.on("error", reject);
@@ -76,7 +79,9 @@ export function createSender({ hubUrl, room, key, pin }: RoomAccess) {
       return await responseOf(incoming);
     } catch (error) {
       signal.throwIfAborted();
-      return { ...unreachable(error), isStale: outgoing.reusedSocket };
+      const { code, message: reason } = error as NodeJS.ErrnoException;
+      if (incoming !== undefined) return { kind: "broken", reason } as const;
+      return { kind: "unreachable", reason, code, isStale: outgoing.reusedSocket } as const;
     }
   };
   return {
@@ -88,11 +93,6 @@ export function createSender({ hubUrl, room, key, pin }: RoomAccess) {
     },
     close: () => agent.destroy(),
   };
-}
-
-function unreachable(error: unknown) {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return { kind: "unreachable", reason: message, code } as const;
 }
 
 async function responseOf(incoming: IncomingMessage): Promise<SendResult> {

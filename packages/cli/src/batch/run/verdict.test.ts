@@ -68,6 +68,10 @@ test("a hub that is away is waited for, and a refusal's time is kept", () => {
   });
 });
 
+test("a response that broke off was lost, since its request may have run", () => {
+  expect(judge({ kind: "broken", reason: "aborted" }, true)).toEqual({ kind: "lost" });
+});
+
 test("a closed room and a deleted one stop a batch, a 401 of a model server does not", () => {
   const closed = response(401, "invalid_api_key", { "www-authenticate": 'Bearer realm="roomhub"' });
   expect(judge(closed, false)).toEqual({

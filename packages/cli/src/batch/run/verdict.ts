@@ -19,6 +19,7 @@ export type Verdict =
  */
 export function judge(result: SendResult, mayAppear: boolean): Verdict {
   if (result.kind === "too-long") return { kind: "failed" };
+  if (result.kind === "broken") return { kind: "lost" };
   if (result.kind === "unreachable") {
     const reason = `the hub is unreachable: ${result.reason}`;
     return { kind: "refused", reason, retryAfterMs: undefined };
