@@ -61,7 +61,8 @@ export class FileShelf {
   async publish(about: Pick<StoredFile, "id" | "filename" | "purpose">): Promise<StoredFile> {
     const before = this.#files.get(about.id);
     if (before !== undefined) return before;
-    const content = await open(this.pathOf(about.id), "r");
+    // Windows syncs only what is open for writing.
+    const content = await open(this.pathOf(about.id), "r+");
     try {
       await content.sync();
       const { size: bytes } = await content.stat();
