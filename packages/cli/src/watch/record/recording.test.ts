@@ -1,6 +1,9 @@
 import {
   appendFileSync,
+  closeSync,
+  fstatSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -62,6 +65,17 @@ test("an incomplete first line is removed too, and a gap at the end is passed ov
   expect(await record([])).toBe("b-1");
 });
 
+test("a recording that begins with a gap goes on wherever it was cut, after the last event of the file before it", async () => {
+  const gap = '{"gap":{"from":"b-1","to":"b-9","missed":7}}\n';
+  const whole = gap + line(9);
+  writeFileSync(join(folder, "lab.2026-01-02.0001.ndjson"), line(1));
+  for (let cut = 0; cut < whole.length; cut++) {
+    writeFileSync(path(), whole.slice(0, cut));
+    expect(await record([line(9)])).toBe("b-1");
+    expect(contents()).toBe(cut < gap.length ? line(9) : whole);
+  }
+});
+
 test.each(["hello", "hello\n", '{"a":1}\n', "\n\n", '{"id":'.repeat(1_000_000)])(
   "a file that is no recording is left as it is",
   async (text) => {
@@ -112,6 +126,21 @@ test("a second recorder of one file is refused with the pid of the first, until 
   await first.close();
   await (await openRecording(options)).close();
   expect(readdirSync(folder)).toEqual(["lab.ndjson"]);
+});
+
+test("a full file that cannot be renamed fails with the reason; closing it then closes no other file and frees it", async () => {
+  const recording = await openRecording({ path: path(), maxBytes: 1 });
+  recording.write(line(1), "2026-01-02");
+  rmSync(path());
+  expect(() => recording.write(line(2), "2026-01-02")).toThrow("ENOENT: no such file");
+  const other = openSync(join(folder, "other"), "w");
+  try {
+    await recording.close();
+    expect(fstatSync(other).isFile()).toBe(true);
+  } finally {
+    closeSync(other);
+  }
+  expect(readdirSync(folder)).toEqual(["other"]);
 });
 
 test("lines are read as they are, the last one without its end too, and one that is too long is none", async () => {

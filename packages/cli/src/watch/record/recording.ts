@@ -4,11 +4,11 @@ import {
   createReadStream,
   fstatSync,
   fsyncSync,
-  ftruncateSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
+  truncateSync,
   writeSync,
 } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
@@ -46,23 +46,31 @@ export async function openRecording({ path, maxBytes }: RecordingOptions): Promi
   // Loaded here: other commands than `record` do not need it.
   const { lockFile } = await import("@roomhub/hub");
   const lock = await lockFile(path, (pid, lockPath) => inUse(path, lockPath, pid));
-  let file: number;
-  let last: LastRecord | undefined;
+  let opened: ReturnType<typeof openRepaired>;
   try {
-    ({ file, last } = openRepaired(path));
+    opened = openRepaired(path);
   } catch (error) {
     await lock.release();
     throw error;
   }
-  let bytes = fstatSync(file).size;
-  let fileDay = last?.day;
-  const lastId = last?.id ?? lastIdOfRenamed(path);
+  const { lastId } = opened;
+  let { bytes, day: fileDay } = opened;
+  let file: number | undefined = opened.file;
 
+  /** Closes the file once: its number may be that of another file then. */
+  const end = () => {
+    if (file === undefined) return;
+    const ended = file;
+    file = undefined;
+    try {
+      fsyncSync(ended);
+    } finally {
+      closeSync(ended);
+    }
+  };
   const replace = (day: string | undefined) => {
-    fsyncSync(file);
-    closeSync(file);
+    end();
     renameSync(path, renamedPath(path, fileDay ?? day ?? "0000-00-00"));
-    file = openSync(path, "a+", 0o600);
     bytes = 0;
     fileDay = undefined;
   };
@@ -75,15 +83,17 @@ export async function openRecording({ path, maxBytes }: RecordingOptions): Promi
       const ofDay = day !== undefined && dayForm.test(day) ? day : fileDay;
       const isOtherDay = fileDay !== undefined && ofDay !== fileDay;
       if (bytes > 0 && (bytes + data.length > maxBytes || isOtherDay)) replace(ofDay);
+      file ??= openSync(path, "a+", 0o600);
       writeAll(file, data);
       bytes += data.length;
       fileDay ??= ofDay;
     },
-    flush: () => fsyncSync(file),
+    flush: () => {
+      if (file !== undefined) fsyncSync(file);
+    },
     async close() {
       try {
-        fsyncSync(file);
-        closeSync(file);
+        end();
       } finally {
         await lock.release();
       }
@@ -100,7 +110,9 @@ function inUse(path: string, lockPath: string, pid: number): Error {
 function openRepaired(path: string) {
   const file = openSync(path, "a+", 0o600);
   try {
-    return { file, last: repair(file, path) };
+    const last = repair(file, path);
+    const lastId = last?.id ?? lastIdOfRenamed(path);
+    return { file, bytes: fstatSync(file).size, day: last?.day, lastId };
   } catch (error) {
     closeSync(file);
     throw error;
@@ -115,12 +127,17 @@ function repair(file: number, path: string) {
   const wholeBytes = tail.lastIndexOf("\n") + 1;
   const last = lastRecordIn(tail.subarray(0, wholeBytes).toString());
   // The only line may be the incomplete one.
-  const isBegun = wholeBytes === 0 && size < tailBytes && tail.toString().startsWith('{"id":');
+  const isBegun = wholeBytes === 0 && size < tailBytes && isStartOfRecord(tail.toString());
   if (last === undefined && !isBegun) {
     throw new Error(`${path} contains something else than a recording`);
   }
-  ftruncateSync(file, size - tail.length + wholeBytes);
+  // By its path, as Windows truncates no file that is open for appending.
+  if (wholeBytes < tail.length) truncateSync(path, size - tail.length + wholeBytes);
   return last;
+}
+
+function isStartOfRecord(text: string): boolean {
+  return ['{"id":', '{"gap":'].some((start) => text.startsWith(start) || start.startsWith(text));
 }
 
 function tailOf(file: number, size: number): Buffer {
@@ -173,28 +190,31 @@ function writeAll(file: number, data: Buffer): void {
   while (written < data.length) written += writeSync(file, data, written);
 }
 
-/** The last event in a recording. */
+/** The last event in a recording, with nothing in it where there are only gaps. */
 interface LastRecord {
-  id: string;
+  id: string | undefined;
   /** `2026-01-31`, as the event's time begins */
-  day: string;
+  day: string | undefined;
 }
 
-/** @param text - whole lines, of which the first may have lost its beginning */
+/**
+ * @param text - whole lines, of which the first may have lost its beginning
+ * @returns undefined for something else than a recording
+ */
 function lastRecordIn(text: string): LastRecord | undefined {
   let end = text.length;
-  while (end > 0) {
+  let record: LastRecord | undefined;
+  do {
     const start = text.lastIndexOf("\n", end - 2) + 1;
-    const record = parseRecord(text.slice(start, end));
-    if (record !== "gap") return record;
+    record = parseRecord(text.slice(start, end));
     end = start;
-  }
-  return undefined;
+  } while (end > 0 && record !== undefined && record.id === undefined);
+  return record;
 }
 
-function parseRecord(line: string): LastRecord | "gap" | undefined {
+function parseRecord(line: string): LastRecord | undefined {
   const { id, time, gap } = parseObject(line) ?? {};
-  if (typeof gap === "object") return "gap";
+  if (typeof gap === "object") return { id: undefined, day: undefined };
   if (typeof id !== "string" || typeof time !== "string") return undefined;
   return { id, day: time.slice(0, 10) };
 }
