@@ -21,6 +21,8 @@ interface RoomKeysOfCommand {
   stopAsking(): void;
   /** Whether the terminal shows the question for a key now. */
   readonly isAsking: boolean;
+  /** The key that this command was given in a link, a file, a variable or at stdin; undefined for none. */
+  readonly given: string | undefined;
   /** The key of a room: given, or saved at an earlier use; undefined for none. */
   of(room: Invite): Promise<string | undefined>;
   /** Keeps a key for later commands, in a file that only this user can read. A failure is a warning. */

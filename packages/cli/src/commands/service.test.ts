@@ -6,6 +6,7 @@ import { makeWorld, type TestWorld } from "../test-context.fixture.ts";
 
 const unitFile = "/home/ana/.config/systemd/user/roomhub-join.service";
 const secretsFile = "/state/services/join.env";
+const roomKey = `rhk_${"k".repeat(43)}`;
 const program = ["/usr/bin/node", "/usr/lib/node_modules/roomhub/bin/roomhub.js"];
 
 function worldOn(machine: TestMachine, context: Partial<CliContext> = {}): TestWorld {
@@ -141,6 +142,25 @@ test("a password from stdin is kept, since a service has no stdin", async () => 
   });
   expect(commandLine(unit)).toEqual(["join", "ABC234"]);
   expect(secrets).toContain("ROOMHUB_PASSWORD='tuna'\n");
+});
+
+test.each([
+  ["in its link", [`http://h:5050/rooms/ABC234#key=${roomKey}`], "http://h:5050/rooms/ABC234"],
+  ["at stdin", ["ABC234", "--key-file", "-"], "ABC234"],
+])("the key of a closed room %s is kept in the private file only", async (_where, args, room) => {
+  const readStdin = async () => `${roomKey}\n`;
+  const { code, unit, secrets } = await install(["join", ...args], { readStdin });
+  expect(code).toBe(0);
+  expect(commandLine(unit)).toEqual(["join", room]);
+  expect(unit).not.toContain("rhk_");
+  expect(secrets.split("\n").slice(1, -1)).toEqual([`ROOMHUB_KEY='${roomKey}'`]);
+});
+
+test("the key of a closed room in a file stays there", async () => {
+  const args = ["join", "ABC234", "--key-file", "key.txt"];
+  const { unit, secrets } = await install(args, { readFile: async () => roomKey });
+  expect(commandLine(unit)).toEqual(["join", "ABC234", "--key-file", "/home/ana/lab/key.txt"]);
+  expect(secrets).not.toContain("rhk_");
 });
 
 test("the config file of the folder is named, since a service starts in another", async () => {

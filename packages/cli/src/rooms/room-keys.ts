@@ -49,6 +49,10 @@ export class RoomKeys implements KeysOfCommand {
     this.#given = variable;
   }
 
+  get given(): string | undefined {
+    return this.#given;
+  }
+
   stopAsking(): void {
     this.#canAsk = false;
   }

@@ -46,6 +46,11 @@ export async function keptArguments(
     if (word.kind === "text") operands.push(withoutCredentials(word.text));
     else if (!dropped.has(word.flag)) await keepOption(context, kept, word, absolute);
   }
+  const { given } = context.roomKeys;
+  // The words of a link are without its key; one in a file stays there.
+  if (given !== undefined && !kept.args.includes("--key-file")) {
+    kept.variables["ROOMHUB_KEY"] = given;
+  }
   // The words "service" and "install" come first, whatever stands between them.
   return { ...kept, args: [...operands.slice(2), ...kept.args] };
 }
@@ -62,6 +67,9 @@ async function keepOption(
     variables["ROOMHUB_PASSWORD"] = value;
   } else if (flag === "--password-file" && value === "-") {
     variables["ROOMHUB_PASSWORD"] = (await context.readStdin()).split(/\r?\n/, 1)[0] ?? "";
+  } else if (flag === "--key-file" && value === "-") {
+    // Read before the command began.
+    return;
   } else if (isPath) {
     args.push(flag, absolute(value));
   } else if (headers.has(flag)) {
