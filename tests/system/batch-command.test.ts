@@ -1,8 +1,10 @@
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemWorld } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { createClient } from "../../packages/cli/src/capabilities.ts";
+import { WebSocket } from "ws";
+import { createClient, openDoor } from "../../packages/cli/src/capabilities.ts";
 import { makeWorld } from "../../packages/cli/src/test-context.fixture.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
@@ -157,6 +159,37 @@ test("a hub that is away at the start is waited for, with one line that says so"
   expect(await running).toBe(0);
   expect(world.stderr.text.match(/is unreachable/g)).toHaveLength(1);
   expect(world.stdout.text).toContain("1 of 1 results");
+});
+
+test("batch serve stops with the first signal, also when a WebSocket at its door stays open", async () => {
+  await using provider = await startFakeProvider();
+  await using lab = await startLab("", provider);
+  const world = makeWorld({
+    ...{ fetch: (url: string, init: RequestInit) => fetch(url, init), createClient, openDoor },
+    world: {
+      ...systemWorld,
+      setTimeout: (task, ms) => systemWorld.setTimeout(task, ms === 10_000 ? 0 : ms),
+    },
+  });
+  const served = world.run(
+    "batch",
+    "serve",
+    "--room",
+    roomUrl(lab.hub, lab.code),
+    "--port",
+    "0",
+    "--dir",
+    lab.folder,
+  );
+  await expect.poll(() => world.stdout.text).toContain("OPENAI_API_KEY=");
+  const [baseUrl = "", apiKey] = world.stdout.text.match(/(?<==).*/g) ?? [];
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const socket = new WebSocket(`${baseUrl.replace("http", "ws")}/responses`, { headers });
+  await once(socket, "open");
+  const closed = once(socket, "close");
+  world.stop("SIGTERM");
+  expect(await served).toBe(0);
+  await closed;
 });
 
 test("a hub that is away ends a dry run, and a batch for which none is named", async () => {

@@ -1,8 +1,11 @@
 import Anthropic from "@anthropic-ai/sdk";
+import { systemWorld } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { toFile } from "openai";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import type { DoorOptions } from "../../packages/cli/src/door/door.ts";
 import { openaiAt, userSays } from "../support/clients/openai-client.ts";
 import { sendBytes } from "../support/clients/raw-http.ts";
@@ -153,6 +156,47 @@ describe("the door to a closed room of a pinned hub", () => {
     expect(server.forms[0]?.bytes).toBeGreaterThan(sound.length);
     expect(server.forms[0]?.state).toBe("whole");
   });
+});
+
+test("a door that closes ends a WebSocket on which nothing has passed for 30 s, and waits for another", async () => {
+  let skewMs = 0;
+  let sweep = (): void => undefined;
+  await using room = await startSealedRoom({
+    world: {
+      ...systemWorld,
+      monotonicMs: () => systemWorld.monotonicMs() + skewMs,
+      setInterval: (task, ms) => {
+        sweep = task;
+        return systemWorld.setInterval(task, ms);
+      },
+    },
+  });
+  const open = async () => {
+    const headers = { authorization: `Bearer ${doorKey}` };
+    const socket = new WebSocket(`${room.door.url.replace("http", "ws")}/responses`, { headers });
+    await once(socket, "open");
+    return socket;
+  };
+  const quiet = await open();
+  const busy = await open();
+  sweep();
+  skewMs += 31_000;
+  const completed = new Promise<void>((resolve) => {
+    busy.on("message", (data: Buffer) => data.includes("response.completed") && resolve());
+  });
+  busy.send(JSON.stringify({ type: "response.create", model: "*", input: "to be" }));
+  await completed;
+  const closed = once(quiet, "close");
+  const drained = room.door.drain();
+  expect((await closed)[0]).toBe(1001);
+  await until(
+    "the end of one",
+    () => room.door.running(),
+    (count) => count === 1,
+  );
+  expect(busy.readyState).toBe(WebSocket.OPEN);
+  busy.close();
+  await drained;
 });
 
 test("the certificate of a hub without a pin has to be trusted on this machine", async () => {

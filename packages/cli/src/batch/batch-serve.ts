@@ -1,9 +1,9 @@
 import type { Invite } from "@roomhub/client";
-import { withTls } from "@roomhub/protocol";
+import { pause, withTls, type World } from "@roomhub/protocol";
 import { examples } from "../command-list.ts";
 import type { CliContext } from "../context.ts";
 import { doorKey, doorUrl } from "../door/door-access.ts";
-import type { DoorRequest } from "../door/door.ts";
+import type { Door, DoorRequest } from "../door/door.ts";
 import { requestRow } from "../door/request-line.ts";
 import { CommandError, EXIT, explained } from "../exit-code.ts";
 import { keepHeapSmall } from "../heap-growth.ts";
@@ -33,6 +33,8 @@ interface BatchServeOptionValues extends HubOptionValues {
 }
 
 const usualPort = 5_052;
+/** What runs at the door may end within this time, as requests of batches may. */
+const graceMs = 10_000;
 
 export function addBatchServeCommand(batch: RoomhubCommand, context: CliContext): void {
   batch
@@ -121,10 +123,16 @@ async function serveUntil(
     print(context, options, { room: at, key, port: door.port });
     folder.jobs.start();
     await aborted(signal);
-    await Promise.all([door.drain(), folder.jobs.stop()]);
+    await Promise.all([drained(door, context.world), folder.jobs.stop()]);
   } finally {
     await door.close();
   }
+}
+
+async function drained(door: Door, world: World): Promise<void> {
+  const grace = new AbortController();
+  void door.drain().then(() => grace.abort());
+  await pause(world, graceMs, grace.signal);
 }
 
 function print(

@@ -47,7 +47,7 @@ export interface DoorOptions extends DoorRules {
 export interface Door extends LocalServer {
   /** requests that have no end yet */
   running: () => number;
-  /** Takes no more requests; resolves when all running requests have ended. */
+  /** Takes no more requests, and closes quiet WebSockets; resolves when all running requests have ended. */
   drain: () => Promise<void>;
 }
 
@@ -57,6 +57,12 @@ const usualDoorPort = 5_055;
 /** The hub closes connections that are idle for 65 s, proxies often before that, which is seen at once. */
 const idleMs = 50_000;
 const sweepMs = 5_000;
+/** When the door closes, a WebSocket on which nothing has passed for so long counts as one without a running turn. */
+const quietMs = 30_000;
+/** Pings and pongs between two sweeps are shorter, messages are longer. */
+const maxPingBytes = 32;
+/** A close frame with the code 1001, as the hub sends it when it stops. */
+const goingAway = Buffer.from([0x88, 2, 0x03, 0xe9]);
 /** The hub has the limits; these let it say so. */
 const maxHeaderBytes = 256 * 1024;
 
@@ -81,7 +87,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   server.on("request", serve).on("checkContinue", serve).on("checkExpectation", serve);
   server.on("upgrade", (request, socket, head) => door.upgrade({ request, socket, head }));
   const listening = await listenUsually(server, "127.0.0.1", options.port, usualDoorPort);
-  const sweep: Timer = world.unref(world.setInterval(() => door.dropOld(), sweepMs));
+  const sweep: Timer = world.unref(world.setInterval(() => door.sweep(), sweepMs));
   return {
     port: listening.port,
     running: () => door.running,
@@ -114,6 +120,8 @@ class DoorServer {
   readonly #ownFields: readonly string[];
   /** why the hub was not reached the last time */
   #dialProblem: unknown;
+  readonly #webSockets = new Set<OpenWebSocket>();
+  #isDraining = false;
   #running = 0;
   #whenIdle: (() => void) | undefined;
 
@@ -173,22 +181,38 @@ class DoorServer {
       this.#end(served, why.status, why.message);
     };
     if (refusal !== undefined) return refuse(refusal);
+    const open = { socket: request.socket, bytes: 0, movedMs: served.startedMs };
+    this.#webSockets.add(open);
     void pipeUpgrade(this.#pool, this.#onward(request), arriving).then((outcome) => {
+      this.#webSockets.delete(open);
       if (outcome === "over") this.#end(served, 101, undefined);
       else refuse(outcome === "untaken" ? this.#unreachable() : disconnected);
     });
   }
 
-  dropOld(): void {
+  sweep(): void {
     this.#pool.dropOld();
+    const nowMs = this.#options.world.monotonicMs();
+    for (const one of this.#webSockets) {
+      const { socket } = one;
+      const bytes = socket.bytesRead + socket.bytesWritten;
+      if (bytes - one.bytes > maxPingBytes) one.movedMs = nowMs;
+      one.bytes = bytes;
+      if (!this.#isDraining || nowMs - one.movedMs < quietMs) continue;
+      if (socket.writableEnded) socket.destroy();
+      else socket.end(goingAway);
+    }
   }
 
-  /** Resolves when no request runs. */
+  /** Closes quiet WebSockets from now on. Resolves when no request runs. */
   async idle(): Promise<void> {
+    this.#isDraining = true;
+    this.sweep();
     if (this.#running > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
   }
 
   close(): void {
+    for (const { socket } of this.#webSockets) socket.destroy();
     this.#pool.destroy();
   }
 
@@ -274,6 +298,14 @@ interface Served {
   socket: IncomingMessage["socket"];
   startedMs: number;
   startBytes: number;
+}
+
+interface OpenWebSocket {
+  socket: IncomingMessage["socket"];
+  /** that had passed at the last sweep */
+  bytes: number;
+  /** of the last sweep that found more than pings */
+  movedMs: number;
 }
 
 const soon = { retryAfterSeconds: 2 };
