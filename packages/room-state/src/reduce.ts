@@ -125,19 +125,17 @@ function withDone(state: RoomState, event: CompletePayload, nowMs: number): Room
     ttftMs: event.metrics.ttftMs,
     inputTokens: tokensOf(inputTokens),
     outputTokens: tokensOf(outputTokens, counted),
-    ...promptOf(event),
+    ...promptOf(),
   };
   const buckets = withEnd(withTokens(state.buckets, more, nowMs), sample, nowMs);
   return withEndOf({ ...state, buckets }, done(event, nowMs), nowMs);
 
   /** Only responses that report both say anything about the cache. */
-  function promptOf({ protocol }: CompletePayload) {
+  function promptOf() {
     if (inputTokens === undefined || cachedInputTokens === undefined) {
       return { promptTokens: 0, cachedTokens: 0 };
     }
-    // Anthropic's messages count cached tokens beside the input, all others as part of it.
-    const promptTokens = protocol === "messages" ? inputTokens + cachedInputTokens : inputTokens;
-    return { promptTokens, cachedTokens: Math.min(promptTokens, cachedInputTokens) };
+    return { promptTokens: inputTokens, cachedTokens: Math.min(inputTokens, cachedInputTokens) };
   }
 }
 

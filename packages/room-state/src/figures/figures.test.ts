@@ -93,8 +93,8 @@ describe("the warm share", () => {
     expect(participantFigures(state, noonMs).get("ana-llama3")?.warmShare).toBe(0.75);
   });
 
-  test("of messages counts cached tokens beside the input", () => {
-    const metrics = { inputTokens: 25, cachedInputTokens: 75 };
+  test("of messages counts cached tokens as part of the input, like every other", () => {
+    const metrics = { inputTokens: 100, cachedInputTokens: 75 };
     const state = after([complete("r1", metrics, { protocol: "messages" })]);
     expect(roomFigures(state, noonMs).warmShare).toBe(0.75);
   });
