@@ -55,17 +55,13 @@ export function translateConversation(
   naming: ToolNaming,
 ): Conversation {
   const turns = readTurns(messages, naming);
-  const chat: ChatMessage[] = system === "" ? [] : [{ role: "system", content: system }];
-  for (const [index, turn] of turns.entries()) {
-    if (turn.role === "user") chat.push(...userMessages(turn, turns[index - 1]));
-    else {
-      chat.push(assistantMessage(turn));
-      if (turns[index + 1] === undefined) refuseOpenCalls(turn, []);
-    }
-  }
+  const chat = turns.flatMap((turn, index) =>
+    turn.role === "user" ? userMessages(turn, turns[index - 1]) : [assistantMessage(turn)],
+  );
   const last = turns.at(-1);
+  if (last?.role === "assistant") refuseOpenCalls(last, new Map());
   return {
-    messages: chat,
+    messages: system === "" ? chat : [{ role: "system", content: system }, ...chat],
     callIds: new Set(turns.flatMap((turn) => (turn.role === "user" ? [] : [...turn.calls.keys()]))),
     prefillPath: last?.role === "assistant" ? last.path : undefined,
   };
@@ -119,7 +115,7 @@ class TurnReader {
     const turn = this.#userTurn();
     for (const placed of readBlocks(content, path)) {
       if (placed.type === "tool_result") turn.results.push(readToolResult(placed));
-      else turn.parts.push(...userParts(placed));
+      else addEach(turn.parts, userParts(placed));
     }
   }
 
@@ -184,7 +180,7 @@ function userMessages({ results, parts }: UserTurn, before: Turn | undefined): C
     if (byId.has(result.callId)) throw repeated(result);
     byId.set(result.callId, result);
   }
-  if (before?.role === "assistant") refuseOpenCalls(before, [...byId.keys()]);
+  if (before?.role === "assistant") refuseOpenCalls(before, byId);
   const messages: ChatMessage[] = [];
   const attachments: ChatPart[] = [];
   for (const [id, { call }] of calls) {
@@ -193,13 +189,18 @@ function userMessages({ results, parts }: UserTurn, before: Turn | undefined): C
     const prefix = result.isError ? "Error: " : "";
     const content = prefix + joinedText(result.parts);
     messages.push({ role: "tool", tool_call_id: call.id, content });
-    attachments.push(...attachmentsOf(result.parts));
+    addEach(attachments, attachmentsOf(result.parts));
   }
   const rest = [...attachments, ...parts];
   if (rest.length > 0 || messages.length === 0) {
     messages.push({ role: "user", content: chatContent(rest) });
   }
   return messages;
+}
+
+/** A block may hold more parts than a call takes arguments, so they are not spread. */
+function addEach(parts: ChatPart[], more: readonly ChatPart[]): void {
+  for (const part of more) parts.push(part);
 }
 
 function orphan({ callId, path }: ToolResult): UntranslatableError {
@@ -216,9 +217,10 @@ function repeated({ callId, path }: ToolResult): UntranslatableError {
   );
 }
 
-function refuseOpenCalls({ calls }: AssistantTurn, answered: readonly string[]): void {
+/** @param results - by the client's id of their call */
+function refuseOpenCalls({ calls }: AssistantTurn, results: ReadonlyMap<string, ToolResult>): void {
   for (const [id, { path }] of calls) {
-    if (answered.includes(id)) continue;
+    if (results.has(id)) continue;
     throw new UntranslatableError(
       `${path} has no result: the next message has no tool_result block for ${quoted(id)}. Send one.`,
       path,
