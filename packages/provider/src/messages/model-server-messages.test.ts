@@ -131,6 +131,44 @@ describe("messages", () => {
     expect((await ask(other.server, format)).body).toBe(own.body);
   });
 
+  const ollama: Record<string, Reply> = {
+    "GET /v1/models": { body: '{"data":[{"id":"m","owned_by":"library"}]}' },
+    "GET /api/version": { body: '{"version":"0.14.0"}' },
+    [native]: own,
+    [chat]: { body: completion },
+  };
+  const [question] = request.messages;
+
+  describe.each([
+    [
+      "a tool that the server runs",
+      { tools: [{ type: "web_search_20250305", name: "web_search" }] },
+    ],
+    [
+      "a block of such a tool",
+      { messages: [question, { role: "assistant", content: [{ type: "server_tool_use" }] }] },
+    ],
+    ["a message to continue", { messages: [question, { role: "assistant", content: "{" }] }],
+  ])("with a schema and %s", (_what, more) => {
+    test("pass as they are at a server that has messages itself", async () => {
+      const { server, provider } = start(ollama);
+      await probe(server, provider);
+      const before = provider.requests.length;
+      expect((await ask(server, { ...format, ...more })).body).toBe(own.body);
+      expect(provider.lines().slice(before)).toEqual([native]);
+    });
+
+    test("are refused where the server turns out not to", async () => {
+      const { server, provider } = start({ ...ollama, [native]: { status: 404 } });
+      await probe(server, provider);
+      const before = provider.requests.length;
+      const refused = await ask(server, { ...format, ...more });
+      expect(refused.status).toBe(400);
+      expect(refused.body).toContain("has no counterpart in chat completions");
+      expect(provider.lines().slice(before)).toEqual([native]);
+    });
+  });
+
   test("without a counterpart are refused in Anthropic's shape, and no provider gets them", async () => {
     const { server, provider } = start({}, { modes: () => ({ messages: "translated" }) });
     const heard = await ask(server, { thread: { type: "continue", previous_message_id: "msg_1" } });

@@ -90,10 +90,12 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
 
   /**
    * @param translate - of the whole body
-   * @returns undefined when the request was refused here: it is too long, or has no counterpart in chat
+   * @param refuse - called when the request has no counterpart in chat; default: the client gets the refusal
+   * @returns undefined when there is no counterpart, or the request was refused here because it is too long
    */
   protected translated<Translated>(
     translate: (body: Buffer) => Translated,
+    refuse = (refusal: RequestRefusal) => this.#refuse(refusal),
   ): Translated | undefined {
     if (this.isBodyTooLong) {
       this.refuseLength();
@@ -106,7 +108,7 @@ export abstract class CollectedCall implements ProviderCall, ProviderSink {
     } catch (error) {
       if (!(error instanceof UntranslatableError)) throw error;
       const { message, param, code } = error;
-      this.#refuse({ status: 400, message, param, code });
+      refuse({ status: 400, message, param, code });
       return undefined;
     }
   }

@@ -30,6 +30,7 @@ const maxResponseBytes = LIMITS.responseBodyBytes.default;
  *
  * ```
  * collecting ──body whole──┬─► sent natively ──there is no such path──┐
+ *                          │        ▲ no counterpart, chat only preferred
  *                          └─► sent as chat ◄────────────────────────┘
  *                                   └──refused in this dialect──► sent as chat
  * ```
@@ -81,12 +82,13 @@ export class TranslatedCall extends CollectedCall {
   protected override sendNext(): void {
     const { knowledge, translation } = this.#deps;
     const { surface } = translation;
-    const isTranslated = knowledge.way(surface) === "translated" || this.#isBetterAsChat;
     // Too long to be translated, it may still pass as it is.
     const mustPass = this.isBodyTooLong && knowledge.native(surface) === "supported";
-    if (isTranslated && !mustPass) return this.#askChat();
-    const response = new NativeResponse(this.response, knowledge, surface);
-    this.#send(this.request.path, this.body, response);
+    if (mustPass) return this.#askServer();
+    if (knowledge.way(surface) === "translated") return this.#askChat();
+    // What has no counterpart in chat may have one on the server's own surface.
+    if (this.#isBetterAsChat) return this.#askChat(() => this.#askServer());
+    this.#askServer();
   }
 
   get #isBetterAsChat(): boolean {
@@ -95,9 +97,16 @@ export class TranslatedCall extends CollectedCall {
     return translation.prefersChat?.(knowledge, this.body) === true;
   }
 
-  #askChat(): void {
+  #askServer(): void {
+    const { knowledge, translation } = this.#deps;
+    const response = new NativeResponse(this.response, knowledge, translation.surface);
+    this.#send(this.request.path, this.body, response);
+  }
+
+  /** @param refuse - called when the request has no counterpart; default: the client gets the refusal */
+  #askChat(refuse?: () => void): void {
     const { knowledge, source, translation } = this.#deps;
-    this.#chatRequest ??= this.translated((body) => translation.translate(body, knowledge));
+    this.#chatRequest ??= this.translated((body) => translation.translate(body, knowledge), refuse);
     const chatRequest = this.#chatRequest;
     if (chatRequest === undefined) return;
     const dialect = (this.#dialect ??= new ChatDialect(chatRequest, knowledge));
