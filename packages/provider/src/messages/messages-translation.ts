@@ -12,7 +12,12 @@ import { refuseDeepNesting } from "../translation/placed-object.ts";
 /** Members that some servers refuse. A response without them is better than none. */
 const optionalFields: ServableRequest["optionalFields"] = [
   { name: "max_tokens", refusal: /\bmax_(?:completion_)?tokens\b|\bin the completion\b/ },
-  { name: "reasoning_effort", refusal: /\breasoning_effort\b/ },
+  {
+    name: "reasoning_effort",
+    // The others are Ollama's words for it: of a model without thinking, without levels of it, and of another level.
+    refusal:
+      /\breasoning_effort\b|does not support thinking|\bthink value\b|\binvalid reasoning value\b/,
+  },
   { name: "response_format", refusal: /\bresponse_format\b/ },
   { name: "parallel_tool_calls", refusal: /\bparallel_tool_calls\b/ },
   { name: "top_k", refusal: /\btop_k\b/ },

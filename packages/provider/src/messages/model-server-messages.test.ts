@@ -237,6 +237,18 @@ describe("a member that the server refuses", () => {
     expect(bodies.map((body) => names.filter((name) => name in body).length)).toEqual([2, 1, 0]);
   });
 
+  test.each([
+    '"llama3.2" does not support thinking',
+    'think value "high" is not supported for this model',
+    'invalid reasoning value: \'high\' (must be "low" or "none")',
+  ])("may be the effort in Ollama's words: %s", async (message) => {
+    const { server, bodies } = refusing((body) =>
+      "reasoning_effort" in body ? message : undefined,
+    );
+    expect((await ask(server, { output_config: { effort: "max" } })).status).toBe(200);
+    expect(bodies.map((body) => body["reasoning_effort"])).toEqual(["high", undefined]);
+  });
+
   test("is not tried again for a prompt that is too long by itself", async () => {
     const { server, bodies } = refusing(
       () =>
@@ -279,5 +291,27 @@ describe("thinking in the history", () => {
       { role: "assistant", content: "4" },
       { role: "assistant", content: "4", reasoning: "Simple." },
     ]);
+  });
+
+  test("stays in its field when the server refuses the effort and calls it reasoning", async () => {
+    const sent: unknown[] = [];
+    const refusal = JSON.stringify({ error: { message: "invalid reasoning value: 'x'" } });
+    const message = { role: "assistant", content: "4", reasoning: "hm" };
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    const { server } = start(
+      ({ line, body }) => {
+        if (line !== chat) return undefined;
+        const requested = JSON.parse(body) as { messages: object[]; reasoning_effort?: string };
+        sent.push(requested.messages[1]);
+        if (requested.reasoning_effort !== undefined) return { status: 400, body: refusal };
+        return { body: JSON.stringify({ choices }) };
+      },
+      { modes: () => ({ messages: "translated" }) },
+    );
+    await ask(server, { messages });
+    await ask(server, { messages, output_config: { effort: "x" } });
+    await ask(server, { messages });
+    const turn = { role: "assistant", content: "4", reasoning: "Simple." };
+    expect(sent.slice(1)).toEqual([turn, turn, turn]);
   });
 });

@@ -60,7 +60,8 @@ export class ChatDialect {
       this.#isUsageRefused = true;
       return true;
     }
-    return this.#fallBackInReasoning(status, text) || this.#leaveOut(status, text);
+    // A member that is left out first: its refusal may say `reasoning`, too.
+    return this.#leaveOut(status, text) || this.#fallBackInReasoning(status, text);
   }
 
   /** For this request only: whether a server accepts a member may depend on the model and on the prompt. */
