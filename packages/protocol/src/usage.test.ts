@@ -47,6 +47,18 @@ describe("usage", () => {
     expect(rest).toEqual(cached === undefined ? {} : { cachedInputTokens: cached });
   });
 
+  test("has no cached tokens twice where the total shows that the input contains them", () => {
+    const reported = {
+      ...{ prompt_tokens: 1_000, completion_tokens: 50, total_tokens: 1_050 },
+      prompt_tokens_details: { cached_tokens: 900 },
+      cache_read_input_tokens: 900,
+    };
+    const counts = { inputTokens: 1_000, outputTokens: 50, totalTokens: 1_050 };
+    expect(readUsage(reported)).toEqual({ ...counts, cachedInputTokens: 900 });
+    const apart = { input_tokens: 100, output_tokens: 50, cache_read_input_tokens: 900 };
+    expect(readUsage(apart)).toEqual({ ...counts, cachedInputTokens: 900 });
+  });
+
   test("in a text has the cached tokens of its own object, else those of the timings", () => {
     const own = '"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":5}}';
     const timings = '"timings":{"cache_n":6,"prompt_n":3,"predicted_n":1}';

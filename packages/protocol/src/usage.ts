@@ -22,11 +22,12 @@ export interface Usage {
 export function readUsage(value: unknown): Usage {
   if (typeof value !== "object" || value === null) return {};
   const counts = value as Record<string, unknown>;
-  const inputTokens = inputCount(counts);
   const outputTokens = tokenCount(counts["completion_tokens"] ?? counts["output_tokens"]);
+  const totalTokens = tokenCount(counts["total_tokens"]);
+  const inputTokens = inputCount(counts, outputTokens, totalTokens);
   // Zeros at the start of a messages stream are placeholders for unknown counts.
   if (inputTokens === 0 && outputTokens === 0 && "input_tokens" in counts) return {};
-  const usage = usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
+  const usage = usageOf(inputTokens, outputTokens, totalTokens);
   if (isDuration(counts["seconds"])) usage.audioSeconds = counts["seconds"];
   return withCached(usage, cachedTokens(counts));
 }
@@ -34,9 +35,15 @@ export function readUsage(value: unknown): Usage {
 /** Tokens read from and written to the cache, which only Anthropic counts beside the input. */
 const apartFromInput = ["cache_read_input_tokens", "cache_creation_input_tokens"];
 
-function inputCount(counts: Record<string, unknown>): number | undefined {
+function inputCount(
+  counts: Record<string, unknown>,
+  output: number | undefined,
+  total: number | undefined,
+): number | undefined {
   const own = tokenCount(counts["prompt_tokens"] ?? counts["input_tokens"]);
   if (own === undefined) return undefined;
+  // LiteLLM names the cached tokens as Anthropic does and counts them as input, as its total shows.
+  if (total !== undefined && total === sum(own, output)) return own;
   const apart = apartFromInput.reduce((total, name) => total + (tokenCount(counts[name]) ?? 0), 0);
   return tokenCount(own + apart);
 }
