@@ -6,16 +6,24 @@ interface NodeModules {
   "node:https": { request(url: string, options: object): Outgoing };
   "node:stream": {
     Readable: {
-      fromWeb(stream: ReadableStream): { pipe(to: Outgoing): void };
+      fromWeb(stream: ReadableStream): Source;
       toWeb(stream: Incoming): ReadableStream<Uint8Array<ArrayBuffer>>;
     };
   };
 }
 
+interface Source {
+  on(event: "error", listener: (error: Error) => void): void;
+  pipe(to: Outgoing): void;
+  destroy(): void;
+}
+
 interface Outgoing {
   once(event: "error", listener: (error: Error) => void): void;
+  once(event: "close", listener: () => void): void;
   once(event: "response", listener: (response: Incoming) => void): void;
   end(body?: unknown): void;
+  destroy(): void;
 }
 
 interface Incoming {
@@ -46,7 +54,15 @@ export function pinnedFetch(pin: string): Fetch {
       outgoing.once("response", resolve);
       const { body } = request;
       if (body === null || typeof init.body === "string") outgoing.end(init.body ?? undefined);
-      else readable().fromWeb(body).pipe(outgoing);
+      else {
+        const source = readable().fromWeb(body);
+        source.on("error", (error) => {
+          reject(error);
+          outgoing.destroy();
+        });
+        outgoing.once("close", () => source.destroy());
+        source.pipe(outgoing);
+      }
     });
     return responseOf(target, incoming);
   };
