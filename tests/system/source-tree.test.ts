@@ -1,4 +1,4 @@
-import { globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -29,6 +29,14 @@ test("no folder of sources has more than 20 modules", () => {
   expect(sizes.get("packages/hub/src/domain")?.length).toBeGreaterThan(5);
   const large = [...sizes].filter(([folder, { length }]) => length > most && !flat.has(folder));
   expect(large.map(([folder, { length }]) => `${folder}: ${length}`)).toEqual([]);
+});
+
+test("sources have no syntax that Node 22 cannot read, since a checkout runs them as they are", () => {
+  const modules = globSync("packages/*/src/**/*.ts", { cwd: root }).filter(isModule);
+  const usesIt = (path: string) =>
+    /^\s*(?:await )?using \w+ =/m.test(readFileSync(join(root, path), "utf8"));
+  expect(modules.length).toBeGreaterThan(500);
+  expect(modules.filter(usesIt)).toEqual([]);
 });
 
 function isModule(path: string): boolean {
