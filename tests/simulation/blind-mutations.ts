@@ -56,4 +56,72 @@ export const blindMutations: readonly Mutation[] = [
     before: "else this.#call.cancel();",
     after: "",
   },
+  {
+    name: "blind: a freed place in the stream table hides the streams behind it",
+    file: "packages/tunnel/src/streams/streams.ts",
+    before:
+      "    if (this.#size === 0 && this.#slots.length > MAX_IDLE_SLOTS) this.#resize(0);\n    else this.#fill(slot);\n",
+    after: "    if (this.#size === 0 && this.#slots.length > MAX_IDLE_SLOTS) this.#resize(0);\n",
+  },
+  {
+    name: "blind: a resumed tunnel is neither announced nor wakes what waits",
+    file: "packages/hub/src/operations/tunnel-path.ts",
+    before:
+      "  context.loadedUpdates.noteAnnounced(participant, nowMs);\n  recordTunnelContact(context, participant);\n  if (!wasOffline) announceUpdate(context, participant);\n",
+    after:
+      "  context.loadedUpdates.noteAnnounced(participant, nowMs);\n  recordTunnelContact(context, participant);\n",
+  },
+  {
+    name: "blind: the pause between redials is bounded from below, not from above",
+    file: "packages/participant/src/connection/connection-chart.ts",
+    before: "Math.min(inputs.backoffMaxMs, inputs.backoffBaseMs *",
+    after: "Math.max(inputs.backoffMaxMs, inputs.backoffBaseMs *",
+  },
+  {
+    name: "blind: a request that lost its participant waits behind all others",
+    file: "packages/hub/src/inference/dispatch.ts",
+    before: "    this.#guard(() => this.#route(true));",
+    after: "    this.#guard(() => this.#route(false));",
+  },
+  {
+    name: "blind: a request goes elsewhere after its model server hung up on it",
+    file: "packages/hub/src/inference/retry.ts",
+    before: '  "provider_unreachable",\n  "provider_error",\n]);',
+    after: '  "provider_unreachable",\n  "provider_disconnected",\n  "provider_error",\n]);',
+  },
+  {
+    name: "blind: watchers of a room that moved stay at its old home",
+    file: "packages/hub/src/events/bus.ts",
+    before:
+      "    this.endRoom(roomCode, retryMs);\n    this.#departures.set(roomCode, departures);\n",
+    after:
+      "    this.#streams.delete(roomCode);\n    this.#created.delete(roomCode);\n    this.#departures.set(roomCode, departures);\n",
+  },
+  {
+    name: "blind: an unfinished temporary file stops all later saves",
+    file: "packages/hub/src/storage/whole-file.ts",
+    before:
+      '  await removeIfThere(temporaryPath);\n  const file = await open(temporaryPath, "wx", mode);\n',
+    after: '  const file = await open(temporaryPath, "wx", mode);\n',
+  },
+  {
+    name: "blind: a hub that was reset once is doubted for ever",
+    file: "packages/hub/src/cluster/hubs/hubs.ts",
+    before: "    if (present !== undefined) present.doubt = undefined;",
+    after: "    if (present?.doubt !== undefined) present.doubt.refused = undefined;",
+  },
+  {
+    name: "blind: a connection between hubs stays paused after a slow client reads again",
+    file: "packages/hub/src/hop/exchange.ts",
+    before:
+      "    if (this.#closedWhilePaused) this.#broken();\n    else this.#socket?.socket.resume();\n",
+    after: "    if (this.#closedWhilePaused) this.#broken();\n",
+  },
+  {
+    name: "blind: a response that was cut short costs nothing of the budget",
+    file: "packages/participant/src/served-request.ts",
+    before: "    const isCharged = this.#status === undefined ? mayHaveRun : this.#status < 300;",
+    after:
+      "    const isCharged = this.#status === undefined ? mayHaveRun : isWhole && this.#status < 300;",
+  },
 ];

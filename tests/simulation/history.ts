@@ -41,7 +41,7 @@ const recoveryMs = 120_000;
 export interface ListedParticipant {
   id: string;
   status: string;
-  connection: { connected: boolean; readiness: string; problem?: string };
+  connection: { connected: boolean; readiness: string; resuming?: object; problem?: string };
   load: { active: number; queued: number };
 }
 
@@ -80,6 +80,8 @@ export class History {
   readonly lateOutcomes: { hub: string; outcome: Outcome }[] = [];
   /** by hub, once all is over; undefined when it did not respond */
   readonly listings: (ListedParticipant[] | undefined)[] = [];
+  /** when agents and hubs begin to stop, since all is over */
+  endingMs = Number.POSITIVE_INFINITY;
   /** what the code of the product threw without anyone catching it */
   readonly bugs: string[] = [];
   /** what hubs confirmed */
@@ -252,6 +254,7 @@ export class History {
   }
 
   async #end(): Promise<void> {
+    this.endingMs = this.scheduler.nowMs;
     for (const watcher of this.watchers) watcher.close();
     for (const { machine, participant } of this.agents) {
       await this.#on(machine, "leave", () => void participant?.close({ drainMs: 0 }));

@@ -76,8 +76,8 @@ function wordOf({ tag, tokenBytes }: Script, index: number): string {
 export class ScriptedServer {
   readonly name: string;
   readonly generations: Generation[] = [];
-  /** tags of prompts that were too long for its context, each time */
-  readonly refused: string[] = [];
+  /** prompts that were too long for its context, each time */
+  readonly refused: { tag: string; atMs: number }[] = [];
   mood: Mood | undefined;
   mostAtOnce = 0;
   readonly #model: string;
@@ -163,7 +163,7 @@ export class ScriptedServer {
     if (form !== "transcription" && this.#context !== undefined) {
       const count = tokensOf(prompt);
       if (count >= this.#context.tokens) {
-        this.refused.push(script.tag);
+        this.refused.push({ tag: script.tag, atMs: this.#nowMs() });
         return sendJson(response, 400, tooLongFor(this.#context.tokens, count));
       }
     }

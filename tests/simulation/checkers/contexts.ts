@@ -44,7 +44,7 @@ export function contextsCount({ plan, agents }: History): string[] {
       (agent) => agent.budget === undefined && hasRoomFor(agent, planned),
     );
     return agents.flatMap(({ id, context, server }) => {
-      const count = server.refused.filter((one) => one === tag).length;
+      const count = server.refused.filter((one) => one.tag === tag).length;
       const isKnown = context?.isReported === true && leastTokens > context.tokens;
       return [
         ...(count > 1 ? [`${tag} was refused ${count} times at ${id} as too long`] : []),

@@ -1,5 +1,5 @@
 import type { SeenEvent } from "../actors/event-watcher.ts";
-import type { History } from "../history.ts";
+import type { History, ListedParticipant } from "../history.ts";
 
 /** One order of a room's events at every hub, without gaps while a stream lasts. Contract §5. */
 export function eventsInOneOrder({ watchers }: History): string[] {
@@ -16,6 +16,31 @@ export function eventsInOneOrder({ watchers }: History): string[] {
         : [`event ${key} is ${before} at one hub and ${text} at another`];
     }),
   ]);
+}
+
+/** Once everything has recovered, watchers know of each participant what the hubs list of it. Contract §5. */
+export function watchersKnowWhatIsListed({ watchers, listings, endingMs }: History): string[] {
+  return watchers.flatMap(({ events, connections }, index) =>
+    (listings[index] ?? []).flatMap((listed) => {
+      const last = events.findLast(
+        ({ data, atMs }) => participantIn(data)?.id === listed.id && atMs < endingMs,
+      );
+      // What changed between two streams is not in the next one.
+      if (last === undefined || last.connection < connections - 1) return [];
+      const [known, actual] = [participantIn(last.data)!, listed].map(pathOf);
+      if (known === actual) return [];
+      return [`watcher ${index} was last told that ${listed.id} is ${known}, and it is ${actual}`];
+    }),
+  );
+}
+
+function participantIn(data: SeenEvent["data"]): ListedParticipant | undefined {
+  return data["participant"] as ListedParticipant | undefined;
+}
+
+function pathOf({ status, connection }: ListedParticipant): string {
+  const { connected, readiness, resuming } = connection;
+  return [status, connected, readiness, resuming !== undefined].map(String).join(" ");
 }
 
 function gapsOf(events: readonly SeenEvent[], watcher: number): string[] {

@@ -5,7 +5,7 @@ import { batchesComeLast, batchesLeaveSlots } from "./batches.ts";
 import { budgetsAreKept, refusalsAreTrue } from "./budgets.ts";
 import { bytesAreTheServers, promptsAreTheClients } from "./bytes.ts";
 import { contextsCount, promptsGoWhereTheyFit } from "./contexts.ts";
-import { eventsInOneOrder } from "./events.ts";
+import { eventsInOneOrder, watchersKnowWhatIsListed } from "./events.ts";
 import { figuresAreTrue } from "./figures.ts";
 import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
@@ -29,7 +29,7 @@ import {
   slowReadersSlowTheirServers,
   stalledClientsAreDisconnected,
 } from "./slow-readers.ts";
-import { turnsAreKept } from "./turns.ts";
+import { theRefusedComeFirst, turnsAreKept } from "./turns.ts";
 
 /** What must hold of every history: each returns what does not, in words. */
 export const checkers: Readonly<Record<string, (history: History) => string[]>> = {
@@ -37,6 +37,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "bytes are the model server's": bytesAreTheServers,
   "prompts are the client's": promptsAreTheClients,
   "events come in one order": eventsInOneOrder,
+  "watchers know what is listed": watchersKnowWhatIsListed,
   "figures are true": figuresAreTrue,
   "slots are kept": slotsAreKept,
   "selectors are kept": selectorsAreKept,
@@ -44,6 +45,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "what is served is whole": whatIsServedIsWhole,
   "nothing waits beside a free slot": nothingWaitsBesideAFreeSlot,
   "turns are kept": turnsAreKept,
+  "the refused come first": theRefusedComeFirst,
   "batches come last": batchesComeLast,
   "batches leave slots": batchesLeaveSlots,
   "budgets are kept": budgetsAreKept,

@@ -37,3 +37,33 @@ export function turnsAreKept({ plan, agents, outcomes }: History): string[] {
     }),
   );
 }
+
+/** Longer than a refusal takes to its hub, and an event to its watcher. */
+const reportedMs = 500;
+
+/**
+ * With nothing broken, a request that was too long for one participant is ahead of all that wait for the one which takes it.
+ * Contract §3, "Turns".
+ */
+export function theRefusedComeFirst({ plan, agents, outcomes, watchers }: History): string[] {
+  const [watcher] = watchers;
+  if (plan.faults.length > 0 || watcher?.connections !== 1) return [];
+  const tagOf = new Map(outcomes.map(({ requestId, tag }) => [requestId, tag]));
+  const refused = agents.flatMap(({ server }) => server.refused);
+  const isRetried = new Set(refused.map(({ tag }) => tag));
+  const attempts = watcher.events
+    .filter(({ type }) => type.replace(":", ".") === "llm.request")
+    .map(({ data, atMs }) => {
+      const { requestId, participantId } = data;
+      return { tag: tagOf.get(String(requestId)) ?? "", participantId, atMs };
+    });
+  return refused.flatMap(({ tag, atMs }) => {
+    const next = attempts.findIndex((one) => one.tag === tag && one.atMs > atMs);
+    const { participantId } = attempts[next] ?? {};
+    return attempts
+      .slice(0, Math.max(0, next))
+      .filter((one) => one.participantId === participantId && !isRetried.has(one.tag))
+      .filter((one) => one.atMs > atMs + reportedMs)
+      .map((one) => `${tag} waited for ${one.tag} at ${String(participantId)}`);
+  });
+}
