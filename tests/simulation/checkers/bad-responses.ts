@@ -7,7 +7,7 @@ import { ofLoad } from "./service.ts";
 /** With nothing broken but responses of model servers, only the requests that they responded to fail. Contract §3. */
 export function badResponsesStayWhereTheyAre(history: History): string[] {
   if (!areOnlyResponsesBad(history)) return [];
-  return [...wrongEnds(history), ...harmed(history)];
+  return [...wrongEnds(history), ...spread(history), ...harmed(history)];
 }
 
 /** A request whose model server sent no valid response ends with the error for that, or another one has served it. */
@@ -33,6 +33,18 @@ function wrongEnds(history: History): string[] {
     return [
       `${outcome.tag} ended with ${end}, and its model server sent ${[...sent].join(", ") || "nothing"}`,
     ];
+  });
+}
+
+/** A request that a model server has begun to respond to with success is sent to no other one. Contract §3, "Retry". */
+function spread({ agents }: History): string[] {
+  const generations = agents.flatMap(({ server }) => server.generations);
+  return generations.flatMap(({ tag, server, beganMs, sent }) => {
+    const bytes = badResponses.find(({ name }) => name === sent)?.bytes ?? "";
+    if (!bytes.startsWith("HTTP/1.1 200")) return [];
+    return generations
+      .filter((one) => one.tag === tag && one.server !== server && one.beganMs > beganMs)
+      .map((one) => `${tag} was sent to ${one.server} after ${server} had sent ${sent!}`);
   });
 }
 
