@@ -49,6 +49,8 @@ export function theRefusedComeFirst({ plan, agents, outcomes, watchers }: Histor
   const [watcher] = watchers;
   if (plan.faults.length > 0 || watcher?.connections !== 1) return [];
   const tagOf = new Map(outcomes.map(({ requestId, tag }) => [requestId, tag]));
+  // Those of batches come behind all others even so.
+  const isBatch = new Set(plan.requests.filter((one) => one.isBatch).map(({ tag }) => tag));
   const refused = agents.flatMap(({ server }) => server.refused);
   const isRetried = new Set(refused.map(({ tag }) => tag));
   const attempts = watcher.events
@@ -58,6 +60,7 @@ export function theRefusedComeFirst({ plan, agents, outcomes, watchers }: Histor
       return { tag: tagOf.get(String(requestId)) ?? "", participantId, atMs };
     });
   return refused.flatMap(({ tag, atMs }) => {
+    if (isBatch.has(tag)) return [];
     const next = attempts.findIndex((one) => one.tag === tag && one.atMs > atMs);
     const { participantId } = attempts[next] ?? {};
     return attempts
