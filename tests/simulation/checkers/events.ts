@@ -40,7 +40,9 @@ function participantIn(data: SeenEvent["data"]): ListedParticipant | undefined {
 
 function pathOf({ status, connection }: ListedParticipant): string {
   const { connected, readiness, resuming } = connection;
-  return [status, connected, readiness, resuming !== undefined].map(String).join(" ");
+  // That refused credentials may be tried again follows from the time alone, and is no event.
+  const reached = status === "offline" ? "offline" : "there";
+  return [reached, connected, readiness, resuming !== undefined].map(String).join(" ");
 }
 
 function gapsOf(events: readonly SeenEvent[], watcher: number): string[] {
