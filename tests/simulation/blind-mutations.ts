@@ -124,4 +124,66 @@ export const blindMutations: readonly Mutation[] = [
     after:
       "    const isCharged = this.#status === undefined ? mayHaveRun : isWhole && this.#status < 300;",
   },
+  {
+    name: "blind: a resent count of acknowledgements is believed after a resume",
+    file: "packages/tunnel/src/resume/messages.ts",
+    before: "if (!this.isReadingResent) this.#log.acknowledge(count);",
+    after: "this.#log.acknowledge(count);",
+  },
+  {
+    name: "blind: the hub returns credit although the client is behind",
+    file: "packages/tunnel/src/streams/outgoing-request.ts",
+    before: "const credit = this.#window.settle(chunk.length, isAccepted);",
+    after: "const credit = this.#window.settle(chunk.length, true);",
+  },
+  {
+    name: "blind: batch requests wait until no interactive request waits for any model",
+    file: "packages/hub/src/inference/queue.ts",
+    before: "if (this.#batch.size > 0) this.#wakeLane(this.#batch);",
+    after: "if (this.#interactive.size === 0) this.#wakeLane(this.#batch);",
+  },
+  {
+    name: "blind: a batch request times out with the interactive queue limit",
+    file: "packages/hub/src/inference/response/deadline.ts",
+    before: "if (waitedMs <= batchWaitMs) return;",
+    after: "if (waitedMs <= queueWaitMs) return;",
+  },
+  {
+    name: "blind: a server that was down stays down while it loads",
+    file: "packages/provider/src/readiness/server-readiness.ts",
+    before: "        this.#downProblem = undefined;\n        this.#loading.seenAtList(nowMs);",
+    after: "        this.#loading.seenAtList(nowMs);",
+  },
+  {
+    name: "blind: events for a home that cannot be reached are dropped",
+    file: "packages/hub/src/events/away-events.ts",
+    before: 'else if (place.kind === "wait" || !send(place.home.hubId, event)) return;',
+    after: 'else if (place.kind === "wait") return;\n      else send(place.home.hubId, event);',
+  },
+  {
+    name: "blind: aliases are forgotten when rooms are loaded",
+    file: "packages/hub/src/storage/room-store.ts",
+    before: "    aliases: aliasesFromStored(stored),",
+    after: "    aliases: new AliasTable([]),",
+  },
+  {
+    name: "blind: the snapshot of a hand-over is not recognised as the gift",
+    file: "packages/hub/src/cluster/homes/room-home.ts",
+    before: "kept.from.epoch + 1 === stored.home.epoch",
+    after: "kept.from.epoch === stored.home.epoch",
+  },
+  {
+    name: "blind: unheard notes are not repeated over the next control connection",
+    file: "packages/hub/src/hop/outbox.ts",
+    before:
+      "      this.#isInStep = true;\n      for (const { line } of this.#unheard) write(line);",
+    after: "      this.#isInStep = true;",
+  },
+  {
+    name: "blind: a request is resent however late its kept socket closes",
+    file: "packages/provider/src/call/exchange.ts",
+    before:
+      "    if (this.#deps.world.monotonicMs() - this.#sentMs > staleSocketMs) return false;\n",
+    after: "",
+  },
 ];
