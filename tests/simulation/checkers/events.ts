@@ -34,6 +34,15 @@ export function watchersKnowWhatIsListed({ watchers, listings, endingMs }: Histo
   );
 }
 
+/** Where nothing happens but that a hub stops, its rooms go to another one with their streams. Contract §8, "Handing over". */
+export function handOversContinueStreams({ plan, watchers }: History): string[] {
+  const { faults, hubs } = plan;
+  const [fault, ...further] = faults;
+  if (hubs.length < 2 || fault?.kind !== "stop" || further.length > 0) return [];
+  const names = new Set(watchers.flatMap(({ events }) => events.map(({ bootId }) => bootId)));
+  return names.size > 1 ? [`the room's events came in ${names.size} streams`] : [];
+}
+
 function participantIn(data: SeenEvent["data"]): ListedParticipant | undefined {
   return data["participant"] as ListedParticipant | undefined;
 }

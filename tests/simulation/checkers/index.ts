@@ -5,7 +5,7 @@ import { batchesComeLast, batchesLeaveSlots } from "./batches.ts";
 import { budgetsAreKept, refusalsAreTrue } from "./budgets.ts";
 import { bytesAreTheServers, promptsAreTheClients } from "./bytes.ts";
 import { contextsCount, promptsGoWhereTheyFit } from "./contexts.ts";
-import { eventsInOneOrder, watchersKnowWhatIsListed } from "./events.ts";
+import { eventsInOneOrder, handOversContinueStreams, watchersKnowWhatIsListed } from "./events.ts";
 import { figuresAreTrue } from "./figures.ts";
 import { lostRequestsEnd, otherHubsGoOn, stoppingLetsFinish } from "./ends-of-hubs.ts";
 import { everyRequestEndsOnce } from "./ends.ts";
@@ -38,6 +38,7 @@ export const checkers: Readonly<Record<string, (history: History) => string[]>> 
   "prompts are the client's": promptsAreTheClients,
   "events come in one order": eventsInOneOrder,
   "watchers know what is listed": watchersKnowWhatIsListed,
+  "hand-overs continue streams": handOversContinueStreams,
   "figures are true": figuresAreTrue,
   "slots are kept": slotsAreKept,
   "selectors are kept": selectorsAreKept,
