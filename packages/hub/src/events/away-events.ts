@@ -106,12 +106,13 @@ export class AwayEvents {
       }
     }
     if (isAway) this.arrived(event);
-    else if (isEnd(event)) this.#options.onEnd(requestIdOf(event));
-    if (!isAway && isEndOfPiped) {
-      this.#noteEnd(requestIdOf(event));
+    else if (isEnd(event)) {
+      const requestId = requestIdOf(event);
+      this.#options.onEnd(requestId);
+      if (isEndOfPiped) this.#noteEnd(requestId);
       // An error may cut the response, which looks to the hub of its client as if this one had ended.
       if (hubId !== undefined && event.name === "llm.error")
-        this.#options.tellEnd(hubId, requestIdOf(event), codeOf(event));
+        this.#options.tellEnd(hubId, requestId, codeOf(event));
     }
     return isAway;
   };
