@@ -203,7 +203,7 @@ export const mutations: readonly Mutation[] = [
     name: "a home does not tell the hub of the client that it published an error (once)",
     file: "packages/hub/src/events/away-events.ts",
     before:
-      'if (hubId !== undefined && event.name === "llm.error")\n        this.#options.tellEnd(hubId, requestIdOf(event), codeOf(event));',
+      'if (hubId !== undefined && event.name === "llm.error")\n        this.#options.tellEnd(hubId, requestId, codeOf(event));',
     after: "",
   },
   {

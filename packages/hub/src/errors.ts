@@ -81,3 +81,8 @@ export function asHubError(thrown: unknown, onBug?: (bug: unknown) => void): Hub
     { cause: thrown },
   );
 }
+
+/** Why something failed, in words: of an error its message. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,6 +1,7 @@
 import { type FailurePayload, isLoopbackHost, timeoutSignal, type World } from "@roomhub/protocol";
 import { classifyAddress } from "@roomhub/provider";
 import { isIP } from "node:net";
+import { reasonOf } from "./errors.ts";
 import type { ClusterDirectory } from "./cluster/directory.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { Offer } from "./cluster/homes/room-home.ts";
@@ -127,8 +128,8 @@ export class HandOvers {
       if (!parts.operations().registry.hasCode(code)) await rooms.catchUp(code);
       return homes.offered(code, given);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      parts.log.warn("a room of another hub cannot be taken over", { code, ...from, reason });
+      const facts = { code, ...from, reason: reasonOf(error) };
+      parts.log.warn("a room of another hub cannot be taken over", facts);
       return false;
     }
   }

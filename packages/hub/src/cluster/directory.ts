@@ -1,6 +1,6 @@
 import type { HubIdentity } from "../domain/hub-identity.ts";
 import type { StoredRegistration } from "../domain/stored-registration.ts";
-import { HubError } from "../errors.ts";
+import { HubError, reasonOf } from "../errors.ts";
 import { decodeRoom, type StoredRoom } from "../storage/room-store.ts";
 import {
   decodeHome,
@@ -277,7 +277,7 @@ export abstract class ClusterDirectory {
     try {
       return read();
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = reasonOf(error);
       this.warn(`An entry of the cluster's ${kind} was skipped: ${problem}.`);
       return undefined;
     }

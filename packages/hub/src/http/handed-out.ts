@@ -1,7 +1,7 @@
 import { pause, type World } from "@roomhub/protocol";
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { HubError } from "../errors.ts";
+import { HubError, reasonOf } from "../errors.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
 import { type RouteMatch, queryOf } from "./router.ts";
 
@@ -219,7 +219,7 @@ export class MadeOnce<T> {
       this.#made = await this.#make();
       return this.#made;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       throw this.#unavailable(`could not be built: ${reason}`, error);
     } finally {
       this.#making = undefined;

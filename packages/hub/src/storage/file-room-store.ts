@@ -1,5 +1,6 @@
 import { lstat, mkdir, readFile, rename, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
+import { reasonOf } from "../errors.ts";
 import { decodeRooms, encodeRooms, type RoomStore, type StoredRoom } from "./room-store.ts";
 import { lockStateFile, type FileLock, StateFileLockedError } from "./file-lock.ts";
 import { hasCode, replaceFile, syncDirectory } from "./whole-file.ts";
@@ -153,10 +154,6 @@ async function makeFolder(path: string): Promise<void> {
   for (let made = path; made.length >= first.length; made = dirname(made)) {
     await syncDirectory(dirname(made));
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /**

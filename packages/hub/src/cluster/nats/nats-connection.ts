@@ -2,6 +2,7 @@ import type * as jetstreamModule from "@nats-io/jetstream";
 import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream";
 import type * as kvModule from "@nats-io/kv";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
+import { reasonOf } from "../../errors.ts";
 import { DirectoryUnavailable } from "../directory.ts";
 
 export interface NatsAccess {
@@ -87,7 +88,7 @@ export async function connectToNats(
     connection = await transport.connect(options);
   } catch (error) {
     throw new DirectoryUnavailable(
-      `NATS at ${servers.join(", ")} cannot be reached: ${problemOf(error)}.`,
+      `NATS at ${servers.join(", ")} cannot be reached: ${reasonOf(error)}.`,
       { cause: error },
     );
   }
@@ -99,7 +100,7 @@ export async function connectToNats(
   } catch (error) {
     await connection.close();
     throw new DirectoryUnavailable(
-      `NATS at ${servers.join(", ")} gives this account no JetStream: ${problemOf(error)}.`,
+      `NATS at ${servers.join(", ")} gives this account no JetStream: ${reasonOf(error)}.`,
       { cause: error },
     );
   }
@@ -128,10 +129,6 @@ export function readServers(urls: readonly string[]): ReadServers {
     login: user === "" ? {} : pass === "" ? { token: user } : { user, pass },
     needsTls: parsed.some(({ protocol }) => protocol === "tls:"),
   };
-}
-
-function problemOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function definedOnly<Value extends object>(value: Value): Partial<Value> {

@@ -1,5 +1,5 @@
 import { pause, systemWorld, type Timer, type World } from "@roomhub/protocol";
-import { HubError } from "../../errors.ts";
+import { HubError, reasonOf } from "../../errors.ts";
 import { withinMs } from "../../within.ts";
 import {
   ClusterDirectory,
@@ -272,6 +272,6 @@ export class NatsDirectory extends ClusterDirectory {
 
 function asUnavailable(error: unknown): Error {
   if (error instanceof HubError || error instanceof DirectoryUnavailable) return error;
-  const problem = error instanceof Error ? error.message : String(error);
+  const problem = reasonOf(error);
   return new DirectoryUnavailable(problem, { cause: error });
 }
